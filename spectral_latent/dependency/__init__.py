@@ -5,7 +5,7 @@ from spectral_latent.dependency.constraints import DependencyConstraints, Partia
 from spectral_latent.dependency.conversion import Attachment, HeadSymbol
 from spectral_latent.dependency.model import DependencyModel
 from spectral_latent.dependency.options import DependencyOptions, preset
-from spectral_latent.dependency.relations import RelationModel, RelationOptions, TaggedTree
+from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.training import prepare
 from spectral_latent.dependency.tree import DependencySentence
 
@@ -19,8 +19,6 @@ __all__ = [
     "HeadSymbol",
     "PartialDependencies",
     "RelationModel",
-    "RelationOptions",
-    "TaggedTree",
     "prepare",
     "preset",
     "unknown_tree",

@@ -32,6 +32,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import compiled
+from spectral_latent.dependency.conversion import require_heads
 from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.tree import DependencySentence
 from spectral_latent.lexicon import signatures
@@ -49,10 +50,10 @@ from spectral_latent.lexicon.choices import ChoiceModel, Choices
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["ArcEvidence", "ArcModel", "arc_choices"]
+__all__ = ["ArcEvidence", "ArcModel", "arc_choices", "arc_columns", "arcs_of"]
 
 _ROOT = 7  # the hash of every attribute of the root
-_KINDS = ("word", "tag", "other", "features", "form", "ending", "beginning")  # attributes of a word
+_KINDS = ("word", "lower", "tag", "other", "features", "form", "ending", "beginning")  # attributes of a word
 _STEPS = ("", "-1", "+1", "-2", "+2")  # places near a word
 _NEAR = (  # words that are likely to be near in the tree
     "head of g",
@@ -135,18 +136,44 @@ class ArcEvidence(NamedTuple):
         sentences: the sentences.
         options: the settings of the grammars, which name the columns of words and tags.
         """
-        columns = [(*options.tagged_tree(each)._replace(heads=()),) for each in sentences]
-        words, tags, _, others, features = (list(chain.from_iterable(each)) for each in zip(*columns, strict=True))
+        columns = [
+            (options.words_of(each), options.tags_of(each), options.others_of(each), each.feats) for each in sentences
+        ]
+        for number, of_sentence in enumerate(columns, start=1):
+            if len({*map(len, of_sentence)}) > 1:
+                counts = ", ".join(map(str, map(len, of_sentence)))
+                raise ValueError(
+                    f"sentence {number} has {counts} words, tags, other tags and features; give each word one"
+                )
+        words, tags, others, features = (list(chain.from_iterable(each)) for each in zip(*columns, strict=True))
         start = np.cumsum([0, *(len(each.forms) for each in sentences)])
         least = 0.0 if options.arcs is None else options.arcs.least
         return ArcEvidence(words, tags, others, features, start, least)
 
 
+def arcs_of(trees: Sequence[DependencySentence]) -> Parts:
+    """List the arcs of trees, sorted by tree and word, with posteriors of 1.
+
+    trees: the trees, projective or not; heads may also make cycles.
+    Raises EstimationError if a tree has not one head for each word.
+
+    >>> arcs_of([DependencySentence.of(["Dogs", "bark"]).with_heads((2, 0))]).begin
+    array([2, 0])
+    """
+    for number, tree in enumerate(trees, start=1):
+        require_heads(tree, number)
+    length = np.array([len(tree.forms) for tree in trees], dtype=np.int64)
+    tree_of = np.repeat(np.arange(len(length)), length)
+    head = np.array([head for tree in trees for head in tree.heads or ()], dtype=np.int64)
+    word = np.arange(1, len(head) + 1) - (np.cumsum(length) - length)[tree_of]
+    return Parts(tree_of, head, word, np.zeros_like(head), np.ones(len(head)))
+
+
 @lru_cache(1 << 16)
-def _hashes_of_word(word: str) -> tuple[int, int, int, int]:
-    """Hash a word, its finest signature, its last three letters, and its first three."""
+def _hashes_of_word(word: str) -> tuple[int, int, int, int, int]:
+    """Hash a word, in lower case, too, its finest signature, its last three letters, and its first three."""
     lower = word.lower()
-    return hash_name(word), hash_name(repr(signatures(word)[0])), hash_name(lower[-3:]), hash_name(lower[:3])
+    return (*map(hash_name, (word, lower, repr(signatures(word)[0]), lower[-3:], lower[:3])),)
 
 
 @compiled
@@ -211,11 +238,15 @@ def _between(tag: HashArray, g: IntArray, d: IntArray) -> HashArray:
     return found
 
 
-def _columns(arcs: Parts, log: FloatArray, evidence: ArcEvidence) -> tuple[HashArray, dict[str, HashArray]]:
+def arc_columns(
+    arcs: Parts, log: FloatArray, evidence: ArcEvidence, names: frozenset[str]
+) -> tuple[HashArray, dict[str, HashArray]]:
     """Compute the side of the head of n arcs, (n,), and the values that templates name, (n,) each.
 
     arcs: the arcs, sorted by sentence and dependant.
     log: (n,) the logarithms of their posteriors.
+    evidence: the words.
+    names: the names of values; classes of distance, odds and rank are computed in any case.
     """
     start = evidence.start
     first = start[arcs.sentence]
@@ -231,33 +262,33 @@ def _columns(arcs: Parts, log: FloatArray, evidence: ArcEvidence) -> tuple[HashA
     place = np.arange(len(d))
     rank = np.empty(len(d), dtype=np.int64)
     rank[order] = place - np.maximum.accumulate(np.where(opens, place, 0))
-    word, form, ending, beginning = np.array([_hashes_of_word(word) for word in evidence.words], dtype=np.uint64).T
+    of_words = np.array([_hashes_of_word(word) for word in evidence.words], dtype=np.uint64).reshape(-1, 5)
+    word, lower, form, ending, beginning = of_words.T
     tag, other, features = np.array([[*map(hash_name, column)] for column in evidence[1:4]], dtype=np.uint64)
     side = np.where(g < 0, 0, np.where(g < d, 1, 2)).astype(np.uint64)
-    between, same_between = _between(tag, g, d).T
     columns = {
         "distance": np.where(g < 0, 0, np.searchsorted(_DISTANCES, np.abs(g - d), side="right") + 1),
         "odds": class_of(np.minimum(log, 0.0) * _CLASSES, _MOST),
         "behind": class_of((log - most[d]) * _CLASSES, _MOST),
         "rank": np.minimum(rank, 4),
-        "between": between,
-        "same between": same_between,
     }
-    atoms = dict(zip(_KINDS, (word, tag, other, features, form, ending, beginning), strict=True))
+    if {"between", "same between"} & names:
+        columns["between"], columns["same between"] = _between(tag, g, d).T
+    atoms = dict(zip(_KINDS, (word, lower, tag, other, features, form, ending, beginning), strict=True))
     for kind, atom in atoms.items():
         padded, shift = pad_words(atom, start)
         for step in _STEPS:
             of_dependant, of_head = f"{kind} d{step}", f"{kind} g{step}"
-            if of_dependant in _NAMES:
+            if of_dependant in names:
                 columns[of_dependant] = padded[d + shift[arcs.sentence] + int(step or 0)]
-            if of_head in _NAMES:
+            if of_head in names:
                 near_head = padded[g + shift[arcs.sentence] + int(step or 0)]
                 columns[of_head] = np.where(g < 0, np.uint64(_ROOT), near_head)
     places = _near(start, arcs.sentence, head, g, d).T
-    for kind in ("word", "tag"):
+    for kind in _KINDS:
         atom = np.append(atoms[kind], np.array([0, _ROOT], dtype=np.uint64))
         for near, at in zip(_NEAR, places, strict=True):
-            if f"{kind} {near}" in _NAMES:
+            if f"{kind} {near}" in names:
                 columns[f"{kind} {near}"] = atom[at]
     return side, columns
 
@@ -273,7 +304,7 @@ def arc_choices(arcs: Parts, evidence: ArcEvidence, heads: Sequence[int] | None 
     word = arcs.end - 1 + evidence.start[arcs.sentence]
     is_right = np.zeros(len(log), dtype=np.bool_) if heads is None else arcs.begin == np.asarray(heads)[word]
     start = np.flatnonzero(np.diff(word, prepend=-1, append=len(evidence.words)))
-    buckets = hash_features(_TEMPLATES, *_columns(arcs, log, evidence))
+    buckets = hash_features(_TEMPLATES, *arc_columns(arcs, log, evidence, _NAMES))
     return Choices(buckets, log, is_right, np.ones(len(start) - 1), start)
 
 

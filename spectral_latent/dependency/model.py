@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, ClassVar
 
 import numpy as np
 
 from spectral_latent._options import checked
-from spectral_latent.dependency.arcs import ArcEvidence, ArcModel, arc_choices
+from spectral_latent.dependency.arcs import ArcEvidence, ArcModel, arc_choices, arcs_of
 from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstraints, PartialDependencies, unknown_tree
 from spectral_latent.dependency.conversion import require_heads
 from spectral_latent.dependency.decoding import find_best_heads, find_n_best_heads, make_arc_matrix
@@ -136,14 +136,14 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         if to_learn is not None:  # the trees are read again, fold by fold
             sentences = list(sentences)
             weights = None if weights is None else list(weights)
-        labelled = LabelledTrees([], [], [])
+        labelled = LabelledTrees([], [])
         trainings = prepare(sentences, several, weights=weights, jobs=jobs, labelled=labelled)
         members = estimate_all(trainings, jobs, listener)
         del trainings  # free the memory while the folds are read
         arcs = None
         if to_learn is not None:
             arcs = _learn_arcs(sentences, weights, members, to_learn, jobs, listener)
-        return DependencyModel(members, labelled.learn(), arcs=arcs)
+        return DependencyModel(members, labelled.learn(members[0].options), arcs=arcs)
 
     @staticmethod
     def train_language(
@@ -377,11 +377,11 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
 
         It is the sum of μ(arc) P(relation | arc) over the arcs, with the likeliest relations.
         """
-        every = [self.options.tagged_tree(tree) for tree in chain.from_iterable(trees)]
+        every = list(chain.from_iterable(trees))
         if self.relations is None or not every:
             return [list(of_sentence) for of_sentence in trees]
-        best = self.relations.posterior(every).max(axis=1)
-        shares = iter(np.split(best, np.cumsum([len(tree.words) for tree in every])[:-1]))
+        best = self.relations.judge(arcs_of(every), ArcEvidence.of(every, self.options)).posterior
+        shares = iter(np.split(best, np.cumsum([len(tree.forms) for tree in every])[:-1]))
         ordered = []
         for at, of_sentence in enumerate(trees):
             gains = []
@@ -458,10 +458,12 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         trees: the trees of the sentences.
         """
         trees = list(check_trees(trees, DependencySentence))
-        if self.relations is None:
+        if self.relations is None or not trees:
             return [tree.with_heads(tree.heads, (BLANK,) * len(tree.forms)) for tree in trees]
-        relations_of_each = self.relations.relations([self.options.tagged_tree(tree) for tree in trees])
-        return [tree.with_heads(tree.heads, names) for tree, names in zip(trees, relations_of_each, strict=True)]
+        names = self.relations.names
+        labels = self.relations.judge(arcs_of(trees), ArcEvidence.of(trees, self.options)).label
+        found = iter([names[label] for label in labels.tolist()])
+        return [tree.with_heads(tree.heads, tuple(islice(found, len(tree.forms)))) for tree in trees]
 
 
 def _learn_arcs(

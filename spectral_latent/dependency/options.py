@@ -12,7 +12,6 @@ from typing import Annotated, ClassVar, Literal
 from spectral_latent._names import PresetName
 from spectral_latent._options import Above, AtLeast, AtMost, Below, of_preset
 from spectral_latent.dependency.conversion import Attachment, Side
-from spectral_latent.dependency.relations import TaggedTree
 from spectral_latent.dependency.tree import DependencySentence, TagColumn
 from spectral_latent.grammar.options import BEAM, THRESHOLD, GrammarOptions, clusters_then_em
 from spectral_latent.grammar.parser import check_alike
@@ -71,19 +70,6 @@ class DependencyOptions(GrammarOptions):
         sentence: a sentence of n words.
         """
         return sentence.xpos if self.tags == "upos" else sentence.upos
-
-    def tagged_tree(self, sentence: DependencySentence) -> TaggedTree:
-        """Take the columns of a sentence from which relations are predicted.
-
-        sentence: a sentence with heads.
-        """
-        return TaggedTree(
-            self.words_of(sentence),
-            self.tags_of(sentence),
-            sentence.heads or (),
-            self.others_of(sentence),
-            sentence.feats,
-        )
 
 
 def check_together(options: Sequence[DependencyOptions]) -> None:

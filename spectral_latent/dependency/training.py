@@ -18,7 +18,7 @@ from spectral_latent.dependency.conversion import (
 )
 from spectral_latent.dependency.grammar import DependencyGrammar
 from spectral_latent.dependency.options import DependencyOptions, check_together
-from spectral_latent.dependency.relations import RelationModel, TaggedTree
+from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.tree import DependencySentence, TagColumn, choose_column, with_all_tags
 from spectral_latent.estimation import Columns, Shard, read_treebanks
 from spectral_latent.grammar import Training, prepare_grammar, spelling_of
@@ -33,18 +33,16 @@ __all__ = ["LabelledTrees", "prepare"]
 class LabelledTrees(NamedTuple):
     """The trees of a treebank, from which a model of relations learns.
 
-    trees: the words, tags and heads of each sentence.
-    relations: the relations of each sentence.
+    trees: the sentences.
     weights: the weight of each sentence.
     """
 
-    trees: list[TaggedTree]
-    relations: list[tuple[str, ...]]
+    trees: list[DependencySentence]
     weights: list[float]
 
-    def learn(self) -> RelationModel | None:
+    def learn(self, options: DependencyOptions) -> RelationModel | None:
         """Learn relations, in memory, from words, tags and heads alone; None if the treebank has no relations."""
-        return RelationModel.train(self.trees, self.relations, weights=self.weights)
+        return RelationModel.train(self.trees, options, weights=self.weights)
 
 
 class _DependencyFormalism:
@@ -89,8 +87,7 @@ class _DependencyFormalism:
 
         self.n_sentences += len(sentences)
         if self.arcs is not None:
-            self.arcs.trees.extend(map(options.tagged_tree, sentences))
-            self.arcs.relations.extend(sentence.relations for sentence in sentences)
+            self.arcs.trees.extend(sentences)
             self.arcs.weights.extend(weight.tolist())
         return Shard.of(converted.over(word), features, weight).columns
 
