@@ -170,10 +170,10 @@ def arcs_of(trees: Sequence[DependencySentence]) -> Parts:
 
 
 @lru_cache(1 << 16)
-def _hashes_of_word(word: str) -> tuple[int, int, int, int, int]:
+def _hashes_of_word(word: str) -> tuple[int, ...]:
     """Hash a word, in lower case, too, its finest signature, its last three letters, and its first three."""
     lower = word.lower()
-    return (*map(hash_name, (word, lower, repr(signatures(word)[0]), lower[-3:], lower[:3])),)
+    return tuple(map(hash_name, (word, lower, repr(signatures(word)[0]), lower[-3:], lower[:3])))
 
 
 @compiled

@@ -40,10 +40,11 @@ from spectral_latent.trees import FloatArray, IntArray, Rules, Vocabulary, range
 
 __all__ = ["RelationModel"]
 
+_BUCKETS = 2 * N_BUCKETS
 _BACK = 2.0  # κ
 _SPREAD = 0x9E3779B1  # an odd number, whose multiples by the numbers of relations are different buckets
 _LEAST = 3e-3  # relations are candidates whose share is more than this part of the largest one
-_PENALTY = 0.5  # λ of `choices`
+_PENALTY = 0.25  # λ of `choices`
 _ITERATIONS = 40  # of L-BFGS
 _BATCH = 1000  # sentences whose features are computed at once
 _TEMPLATES: Templates = tuple(
@@ -117,7 +118,7 @@ class RelationModel(ChoiceModel):
 
     >>> trees = [DependencySentence.of(["dogs", "chase", "cats"], ["N", "V", "N"])] * 2
     >>> trees = [tree.with_heads((2, 0, 2), ("nsubj", "root", "obj")) for tree in trees]
-    >>> model = RelationModel.train(trees, DependencyOptions())
+    >>> model = RelationModel.learn_from(trees, DependencyOptions())
     >>> mice = DependencySentence.of(["mice", "sleep"], ["N", "V"]).with_heads((2, 0))
     >>> judged = model.judge(arcs_of([mice]), ArcEvidence.of([mice], DependencyOptions()))
     >>> [model.names[label] for label in judged.label]
@@ -125,7 +126,9 @@ class RelationModel(ChoiceModel):
     """
 
     noun: ClassVar[str] = "relations"
+    n_buckets: ClassVar[int] = _BUCKETS
 
+    weights: Annotated[FloatArray, Axes(_BUCKETS)]
     names: Annotated[list[str], Axes("K"), Distinct(), OneLine()]
     tags: Annotated[Vocabulary[str], Text()]
     ends: Annotated[IntArray, Axes("F", 3), Sorted(), AtLeast(0)]
@@ -140,7 +143,7 @@ class RelationModel(ChoiceModel):
         check_range("sides", self.ends[:, 2], 0, 3)
 
     @staticmethod
-    def train(
+    def learn_from(
         trees: Sequence[DependencySentence], options: DependencyOptions, *, weights: Sequence[float] | None = None
     ) -> RelationModel | None:
         """Learn from arcs whose relation is not `_`; return None if there are no such arcs.
@@ -164,9 +167,9 @@ class RelationModel(ChoiceModel):
         annotated = label >= 0
         tags = Vocabulary(evidence.tags)
         ends, place = Rules.distinct(_ends(tags, arcs, evidence)[annotated])
-        counts = np.zeros((len(ends), len(names)))
-        np.add.at(counts, (place, label[annotated]), times[arcs.sentence[annotated]])
-        model = RelationModel(1.0, np.zeros(N_BUCKETS), names, tags, ends, counts)
+        counted = np.zeros((len(ends), len(names)))
+        np.add.at(counted, (place, label[annotated]), times[arcs.sentence[annotated]])
+        model = RelationModel(1.0, np.zeros(_BUCKETS), names, tags, ends, counted)
         examples = []
         for first in range(0, len(trees), _BATCH):
             batch = trees[first : first + _BATCH]
@@ -178,7 +181,7 @@ class RelationModel(ChoiceModel):
         joined = Choices.join(examples)
         if not len(joined.log):
             return model
-        slope, learnt = learn(joined, N_BUCKETS, _PENALTY, _ITERATIONS)
+        slope, learnt = learn(joined, _BUCKETS, _PENALTY, _ITERATIONS)
         return replace(model, slope=slope, weights=learnt)
 
     @cached_property
@@ -210,8 +213,8 @@ class RelationModel(ChoiceModel):
         candidate, arc = ranges(start[which], start[which + 1])
         label = label[candidate]
         columns = arc_columns(arcs, np.zeros(len(which)), evidence, _NAMES)
-        buckets = hash_features(_TEMPLATES, *columns)
-        of_label = (label * _SPREAD % N_BUCKETS).astype(np.int32)
+        buckets = hash_features(_TEMPLATES, *columns, _BUCKETS)
+        of_label = (label * _SPREAD % _BUCKETS).astype(np.int32)
         start = np.searchsorted(arc, np.arange(len(which) + 1))
         is_right = np.zeros(len(arc), dtype=np.bool_)
         return Choices(buckets[arc] ^ of_label[:, None], log[candidate], is_right, np.ones(len(which)), start), label
@@ -241,4 +244,5 @@ def _ends(tags: Vocabulary[str], arcs: Parts, evidence: ArcEvidence) -> IntArray
 
 def _back_off(counts: FloatArray, shares: FloatArray) -> FloatArray:
     """Divide counts (..., K) by their sums, after κ more counts in proportion to shares (..., K)."""
-    return (counts + _BACK * shares) / (counts.sum(axis=-1, keepdims=True) + _BACK)
+    total = counts.sum(axis=-1, keepdims=True)
+    return np.asarray((counts + _BACK * shares) / (total + _BACK))

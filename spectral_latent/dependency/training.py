@@ -42,7 +42,7 @@ class LabelledTrees(NamedTuple):
 
     def learn(self, options: DependencyOptions) -> RelationModel | None:
         """Learn relations, in memory, from words, tags and heads alone; None if the treebank has no relations."""
-        return RelationModel.train(self.trees, options, weights=self.weights)
+        return RelationModel.learn_from(self.trees, options, weights=self.weights)
 
 
 class _DependencyFormalism:

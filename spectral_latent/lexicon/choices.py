@@ -16,9 +16,10 @@ then its odds, and P(y) = 1 / (1 + exp(-score)).  What is learnt from must be ne
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
@@ -28,6 +29,8 @@ from spectral_latent.lexicon.log_linear import minimise
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["ChoiceModel", "Choices", "JudgeOptions", "choice_loss", "learn"]
+
+Number = TypeVar("Number", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ class Choices(NamedTuple):
         buckets, log, is_right, times = columns
         return Choices(buckets, log, is_right, times, start, or_none)
 
-    def of_candidates(self, of_choices: FloatArray) -> FloatArray:
+    def of_candidates(self, of_choices: NDArray[Number]) -> NDArray[Number]:
         """Repeat the numbers (W,) of choices for each candidate, (n,)."""
         return np.repeat(of_choices, np.diff(self.start))
 
@@ -147,12 +150,13 @@ class ChoiceModel:
     """
 
     noun: ClassVar[str] = "choices"
+    n_buckets: ClassVar[int] = N_BUCKETS
 
     slope: float
     weights: Annotated[FloatArray, Axes(N_BUCKETS)]
 
     def __post_init__(self) -> None:
-        check_column(f"weights of a model of {self.noun}", self.weights, (N_BUCKETS,), np.float64)
+        check_column(f"weights of a model of {self.noun}", self.weights, (self.n_buckets,), np.float64)
 
     @classmethod
     def plain(cls) -> Self:
@@ -161,7 +165,7 @@ class ChoiceModel:
         >>> ChoiceModel.plain().slope
         1.0
         """
-        return cls(1.0, np.zeros(N_BUCKETS))
+        return cls(1.0, np.zeros(cls.n_buckets))
 
     @classmethod
     def train(cls, examples: list[Choices], options: JudgeOptions) -> Self:
@@ -173,7 +177,7 @@ class ChoiceModel:
         joined = Choices.join(examples) if examples else None
         if joined is None or not len(joined.log):
             return cls.plain()
-        return cls(*learn(joined, N_BUCKETS, options.penalty, options.iterations))
+        return cls(*learn(joined, cls.n_buckets, options.penalty, options.iterations))
 
     def share(self, choices: Choices) -> FloatArray:
         """Compute P of each candidate, (n,)."""

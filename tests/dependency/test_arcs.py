@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from spectral_latent.corpora import dependency_trees
 from spectral_latent.dependency import ArcModel, DependencyModel, DependencyOptions, preset
-from spectral_latent.dependency.arcs import _NEAR, ArcEvidence, _near, arc_choices
+from spectral_latent.dependency.arcs import _NEAR, ArcEvidence, _near, arc_choices, arcs_of
 from spectral_latent.dependency.options import check_together
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import score_attachments
@@ -181,7 +181,7 @@ def test_the_best_of_several_candidates_has_the_most_right_relations_expected() 
         trees = [parse.tree for parse in model.parse_nbest(bare, 6)]
         expected = []
         for tree in trees:
-            shares = model.relations.posterior([options.tagged_tree(tree)]).max(axis=1)
+            shares = model.relations.judge(arcs_of([tree]), ArcEvidence.of([tree], options)).posterior
             expected.append(sum(mu[head, word] * shares[word] for word, head in enumerate(tree.heads or ())))
         best = several.parse(bare).tree
         assert expected[trees.index(best)] == pytest.approx(max(expected))

@@ -24,11 +24,11 @@ from spectral_latent.dependency import (
     relations,
 )
 from spectral_latent.dependency.arcs import ArcEvidence, arcs_of
-from spectral_latent.dependency.relations import _BACK, _LEAST, _SPREAD, _TEMPLATES
+from spectral_latent.dependency.relations import _BACK, _BUCKETS, _LEAST, _SPREAD, _TEMPLATES
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.files import read, write
 from spectral_latent.lexicon import signatures
-from spectral_latent.lexicon.buckets import N_BUCKETS, hash_name
+from spectral_latent.lexicon.buckets import hash_name
 from spectral_latent.trees import FloatArray
 from tests.dependency.trees import children, random_tree
 
@@ -115,7 +115,7 @@ def buckets_by_hand(tree: DependencySentence, d: int, label: int) -> list[int]:
         state = mixed(number, side_of((tree.heads or ())[d - 1], d))
         for name in template:
             state = mixed(state, of_arc[name])
-        found.append((state >> 20) % N_BUCKETS ^ label * _SPREAD % N_BUCKETS)
+        found.append((state >> 20) % _BUCKETS ^ label * _SPREAD % _BUCKETS)
     return found
 
 
@@ -180,7 +180,7 @@ def draw(seed: int, n: int, words: list[str] = WORDS, tags: str = "XYZ") -> list
 
 
 def trained(trees: Sequence[DependencySentence], **settings: Any) -> RelationModel:
-    model = RelationModel.train(trees, OPTIONS, **settings)
+    model = RelationModel.learn_from(trees, OPTIONS, **settings)
     assert model is not None
     return model
 
@@ -263,7 +263,7 @@ def test_any_trees_have_relations(
 ) -> None:
     rng = np.random.default_rng(len(trees))
     trees = [tree._replace(relations=tuple(rng.choice(labels, len(tree.forms)).tolist())) for tree in trees]
-    model = RelationModel.train(trees, OPTIONS)
+    model = RelationModel.learn_from(trees, OPTIONS)
     seen = {name for tree in trees for name in tree.relations} - {"_"}
     if model is None:
         assert not seen
@@ -300,7 +300,7 @@ def test_arcs_without_annotation_are_not_learnt_from() -> None:
     blank = [tree._replace(relations=("_",) * len(tree.forms)) for tree in trees]
     model = trained(partly)
     assert "_" not in model.names and "any" not in model.names
-    assert RelationModel.train(blank, OPTIONS) is None
+    assert RelationModel.learn_from(blank, OPTIONS) is None
     np.testing.assert_array_equal(posterior(trained([*partly, *blank]), trees), posterior(model, trees))
 
 
@@ -317,11 +317,11 @@ def test_what_is_no_tree_is_refused() -> None:
         one._replace(upos=("X", "Y"), xpos=("X", "Y")).with_heads((0,), ("x",)),
     ):
         with pytest.raises(ValueError, match="sentence 2"):
-            RelationModel.train([good, bad], OPTIONS)
+            RelationModel.learn_from([good, bad], OPTIONS)
         with pytest.raises(ValueError, match="sentence 2"):
             named(model, [good, bad])
     with pytest.raises(ValueError, match="sentence 2 has 1 words and 2 relations"):
-        RelationModel.train([good, one.with_heads((0,), ("x", "y"))], OPTIONS)
+        RelationModel.learn_from([good, one.with_heads((0,), ("x", "y"))], OPTIONS)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
