@@ -207,6 +207,7 @@ def test_probabilities_are_those_of_plain_loops() -> None:
 
 def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relations, "_ITERATIONS", 2000)
+    monkeypatch.setattr(relations, "_PARTS", 1 << 12)
     trees = draw(3, 30)
     model = trained(trees)
     likely = posterior(model, trees)
