@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
@@ -103,6 +104,20 @@ def test_files_of_treebanks_are_those_that_nltk_names(
     assert sorted(found.fileids()) == sorted(reader.fileids())
     last = max(found.fileids())
     assert found.raw(last) == reader.raw(last)
+
+
+def test_files_with_faults_are_left_to_nltk(tmp_path: Path) -> None:
+    folder = tmp_path / "corpora/treebank/combined"
+    folder.mkdir(parents=True)
+    (folder / "wsj_0001.mrg").write_text("(S (NN a))\n(S (NN b)\n")
+    script = (
+        "import sys; from spectral_latent.corpora import constituency_trees\n"
+        "(tree,) = constituency_trees('nltk:treebank'); print(tree.bracketed(), 'nltk' in sys.modules)"
+    )
+    settings = {**os.environ, "NLTK_DATA": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", script], env=settings, capture_output=True, text=True, check=True)
+    assert done.stdout == "(S (NN a)) True\n"
+    assert "left out: 1; the first: nltk:treebank, file wsj_0001.mrg, sentence 2" in done.stderr
 
 
 def test_parts_by_file(install: Install) -> None:
