@@ -52,7 +52,7 @@ def score(
     output: Path | None,
     quiet: bool,
 ) -> None:
-    """Score the trees of each FILE, or of standard input.
+    """Score the trees of FILE or of standard input.
 
     A constituency parser scores trees in brackets, a dependency parser trees in CoNLL-U, CoNLL-X or Malt-TAB.  The
     output has a line `log|p| TAB sign` for each tree: the natural logarithm of the absolute value of its estimated
