@@ -68,8 +68,7 @@ class _CompiledFiles(FunctionCache):
     record has moved.  With the digest of all these sources, changed code has another file, and is compiled again.
 
     function: the function whose code is kept.
-    Raises RuntimeError if there is no folder for the files that belongs to the user alone.
-    """
+    Raises RuntimeError if there is no folder for the files that belongs to the user alone."""
 
     _impl_class = CodeFolder
 
@@ -99,8 +98,7 @@ class _CompiledFiles(FunctionCache):
 def _digest(module: str) -> str:
     """Digest the source of a module and all sources of its package that it depends on.
 
-    The times of the files do not count, so that an installation over an equal one finds the code again.
-    """
+    The times of the files do not count, so that an installation over an equal one finds the code again."""
     digest = hashlib.sha256()
     for name in sorted(_dependencies(module)):
         source = getattr(sys.modules[name], "__file__", None)
@@ -139,15 +137,7 @@ def compiler(**settings: Any) -> Callable[[_Function], _Function]:
     """Make a decorator that compiles a function when it is first called, to run without the interpreter's lock.
 
     The compiled code is kept in a file.  If there is no folder that belongs to the user, and that nobody else may write
-    to, every process compiles the function again.  A division by zero gives an infinity or NaN, as in NumPy.
-
-    settings: arguments of `numba.njit`.
-
-    >>> @compiler(fastmath=True)
-    ... def doubled(x): return 2 * x
-    >>> doubled(4)
-    8
-    """
+    to, every process compiles the function again.  A division by zero gives an infinity or NaN, as in NumPy."""
 
     def decorate(function: _Function) -> _Function:
         dispatcher = njit(**_COMMON, **settings)(function)
@@ -164,17 +154,7 @@ def part_compiler(**settings: Any) -> Callable[[_Function], _Function]:
     """Make a decorator that compiles a function as a part of each compiled function that calls it.
 
     Python calls the function as it is, without compilation: code for calls from Python would take an eighth of the time
-    of compiling.
-
-    settings: arguments of `numba.njit`.
-
-    >>> @part_compiler(fastmath=True)
-    ... def doubled(x): return 2 * x
-    >>> @compiler()
-    ... def quadrupled(x): return doubled(doubled(x))
-    >>> quadrupled(4)
-    16
-    """
+    of compiling."""
     return cast(Callable[[_Function], _Function], register_jitable(**_COMMON, **settings))
 
 
@@ -213,8 +193,7 @@ class _Compilation(event.Listener):
 
     Functions of this library whose code is read from a file are not compiled.  Processes that another one has started
     are silent.  Almost all objects that numba makes are in use until a compilation ends, and looking through them for
-    garbage would take a sixth of the time.
-    """
+    garbage would take a sixth of the time."""
 
     def __init__(self) -> None:
         self._is_announced = False
@@ -272,13 +251,7 @@ def unsigned(index: int) -> np.uint64:
     """Mark an index that is computed as one that is never negative.
 
     Compiled code tests whether any other index is negative, and counts from the end of the array.  Because of this
-    test, a loop reads numbers one by one, where the processor could read several at once.
-
-    index: the index, at least 0.
-
-    >>> [10, 20, 30][unsigned(2)]
-    30
-    """
+    test, a loop reads numbers one by one, where the processor could read several at once."""
     return np.uint64(index)
 
 
@@ -288,13 +261,7 @@ def with_room(rows: NDArray[_Number], size: int) -> NDArray[_Number]:
 
     New rows hold -1.
 
-    rows: (n, k) the rows, of which the first `size` ≥ 1 are in use.
-    size: the number of rows in use, which is also the number of the next row.
-
-    >>> with_room(np.array([[1, 2]]), 1)
-    array([[ 1,  2],
-           [-1, -1]])
-    """
+    rows: (n, k) the rows, of which the first `size` ≥ 1 are in use."""
     if size < len(rows):
         return rows
     larger = np.empty((2 * len(rows), rows.shape[1]), dtype=rows.dtype)
@@ -306,17 +273,7 @@ def with_room(rows: NDArray[_Number], size: int) -> NDArray[_Number]:
 
 
 def check_column(name: str, column: object, shape: tuple[int, ...], dtype: type[np.generic]) -> None:
-    """Raise ValueError unless a column is an array of that shape and of numbers of that type.
-
-    name: the name of the column in the message, in the plural.
-    column: the object to check.
-    shape: the shape that the column must have.
-    dtype: the type that its numbers must have.
-
-    >>> check_column("the edges' weights", np.ones(3), (2,), np.float64)
-    Traceback (most recent call last):
-    ValueError: the edges' weights have shape (3,), and must have (2,)
-    """
+    """Raise ValueError unless a column is an array of that shape and of numbers of that type."""
     if not isinstance(column, np.ndarray):
         raise ValueError(f"{name} must be a NumPy array of {dtype.__name__}, not {type(column).__name__}")
     if column.dtype != dtype:
@@ -328,12 +285,7 @@ def check_column(name: str, column: object, shape: tuple[int, ...], dtype: type[
 def read_only(column: NDArray[_Number]) -> NDArray[_Number]:
     """Make a read-only copy of a column, so that it stays as it was checked; a read-only column is returned itself.
 
-    column: an array of any shape.
-
-    >>> read_only(np.array([1, 2]))[0] = 3
-    Traceback (most recent call last):
-    ValueError: assignment destination is read-only
-    """
+    column: an array of any shape."""
     if not column.flags.writeable:
         return column
     copy = column.copy()
@@ -344,15 +296,7 @@ def read_only(column: NDArray[_Number]) -> NDArray[_Number]:
 def check_range(name: str, column: NDArray[np.int64], first: int, end: int) -> None:
     """Raise ValueError unless all numbers of a column (n,) lie in first ... end - 1.
 
-    name: the name of the column in the message, in the plural.
-    column: (n,) the integers to check.
-    first: the smallest number allowed.
-    end: one more than the largest number allowed.
-
-    >>> check_range("symbols", np.array([0, 3]), 0, 3)
-    Traceback (most recent call last):
-    ValueError: symbols must lie in 0 ... 2, and number 1 is 3
-    """
+    column: (n,) the integers to check."""
     if len(column) and (column.min() < first or column.max() >= end):
         place = np.flatnonzero((column < first) | (column >= end))[0]
         raise ValueError(f"{name} must lie in {first} ... {end - 1}, and number {place} is {column[place]}")
@@ -361,14 +305,7 @@ def check_range(name: str, column: NDArray[np.int64], first: int, end: int) -> N
 def check_starts(name: str, start: NDArray[np.int64], size: int) -> None:
     """Raise ValueError unless a column (n + 1,) holds the first row of each of n parts, and the number of all rows.
 
-    name: the name of the column in the message, in the plural.
-    start: (n + 1,) the first row of each part, and the number of all rows.
-    size: the number of all rows.
-
-    >>> check_starts("starts of edges", np.array([0, 2, 1]), 1)
-    Traceback (most recent call last):
-    ValueError: starts of edges must begin with 0, never fall, and end with 1
-    """
+    start: (n + 1,) the first row of each part, and the number of all rows."""
     check_column(name, start, (max(np.size(start), 1),), np.int64)
     if start[0] != 0 or start[-1] != size or (start[1:] < start[:-1]).any():
         raise ValueError(f"{name} must begin with 0, never fall, and end with {size}")

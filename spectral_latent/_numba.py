@@ -70,8 +70,7 @@ class CodeFolder(CompileResultCacheImpl):
     """Where numba keeps the compiled code of a function: in a folder that this library has chosen.
 
     function: the function whose code is kept.
-    Raises RuntimeError if there is no such folder.
-    """
+    Raises RuntimeError if there is no such folder."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         code = function.__code__
@@ -130,15 +129,7 @@ def _folder_of(sources: str, given: str | None) -> str | None:
 
 
 def is_private(folder: str | os.PathLike[str]) -> bool:
-    """Tell whether a folder belongs to the user of this process, and nobody else may write to it.
-
-    folder: a folder that exists.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     is_private(folder)
-    True
-    """
+    """Tell whether a folder belongs to the user of this process, and nobody else may write to it."""
     if os.name != "posix":  # other systems keep rights in other ways
         return True
     status = os.stat(folder)
@@ -146,10 +137,7 @@ def is_private(folder: str | os.PathLike[str]) -> bool:
 
 
 def why_unkept(source: str) -> str | None:
-    """Say why the compiled code of a source file is not kept; None if it is kept, or if there is no such file.
-
-    source: the path of the file.
-    """
+    """Say why the compiled code of a source file is not kept; None if it is kept, or if there is no such file."""
     if _folder_for(source) or not os.path.exists(source):
         return None
     if given := os.environ.get(_VARIABLE):

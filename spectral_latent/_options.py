@@ -61,16 +61,14 @@ class Limit(ABC):
     def accepts(self, value: Any) -> Any:
         """Tell whether a value is within the limit; for an array (...), with one truth value or one for each number.
 
-        value: a number, a list of names, or an array.
-        """
+        value: a number, a list of names, or an array."""
 
 
 @dataclass(frozen=True)
 class _Bound(Limit):
     """Base of limits of numbers.
 
-    bound: the number with which other numbers are compared.
-    """
+    bound: the number with which other numbers are compared."""
 
     bound: float
 
@@ -78,10 +76,7 @@ class _Bound(Limit):
     _meaning: ClassVar[str]
 
     def accepts(self, value: Any) -> Any:
-        """Tell whether a number is in the range; for an array (...), whether each of its numbers is.
-
-        value: the number to compare with the bound.
-        """
+        """Tell whether a number is in the range; for an array (...), whether each of its numbers is."""
         return type(self)._compare(value, self.bound)
 
     def __str__(self) -> str:
@@ -99,10 +94,7 @@ class Countable(AtLeast):
     """Accept integers from a bound upwards that an array can count."""
 
     def accepts(self, value: int) -> bool:
-        """Tell whether a number is in the range.  Raises OverflowError if it has more than 64 bits.
-
-        value: the number to compare with the bound.
-        """
+        """Tell whether a number is in the range.  Raises OverflowError if it has more than 64 bits."""
         if value >= 2**63:
             raise OverflowError
         return value >= self.bound
@@ -208,14 +200,7 @@ class ShortRepr(ABC):
 
 
 def counted(number: int, name: str) -> str:
-    """Write a number of objects with their name, in the singular or the plural.
-
-    number: the number of objects.
-    name: the name of one object.
-
-    >>> counted(1, "rule"), counted(2, "rule")
-    ('1 rule', '2 rules')
-    """
+    """Write a number of objects with their name, in the singular or the plural."""
     return f"{number} {name}{'' if number == 1 else 's'}"
 
 
@@ -223,28 +208,13 @@ _types_of = cache(get_type_hints)
 
 
 def field_types(options: type) -> dict[str, Any]:
-    """Return the declared type of each field, with its limits.
-
-    options: a class of options, or another dataclass.
-
-    >>> @dataclass(frozen=True)
-    ... class Cooking(Options):
-    ...     minutes: Annotated[float, Above(0.0)] = 10.0
-    >>> field_types(Cooking)
-    {'minutes': typing.Annotated[float, Above(bound=0.0)]}
-    """
+    """Return the declared type of each field, with its limits."""
     hints = _types_of(options, include_extras=True)
     return {name: declared for name, declared in hints.items() if get_origin(declared) is not ClassVar}
 
 
 def without_alias(declared: Any) -> Any:
-    """Replace a name that a `type` statement gave to a type by the type, as NumPy 2.5 names `NDArray`.
-
-    declared: a type, which is returned as it is if it is no such name.
-
-    >>> without_alias(list[int])
-    list[int]
-    """
+    """Replace a name that a `type` statement gave to a type by the type, as NumPy 2.5 names `NDArray`."""
     alias = get_origin(declared) or declared
     if not hasattr(alias, "__value__"):
         return declared
@@ -268,14 +238,7 @@ def _instance(value: Any, declared: Any) -> Any:
 
 
 def accept(value: Any, declared: Any, other: Callable[[Any, Any], Any] = _instance) -> Any:
-    """Return a value as a plain Python object of the declared type.  Raises ValueError if the type does not accept it.
-
-    value: the value to check.
-    declared: the type of a field, as `field_types` returns it, or a list or tuple of values of one such type.
-    other: makes an object of a value and a declared class beyond the types of plain values.
-
-    Raises OverflowError for a count of more than 64 bits, and for an integer too large for a float.
-    """
+    """Return a value as a plain Python object of the declared type.  Raises ValueError if the type refuses it."""
     declared = without_alias(declared)
     kind = get_origin(declared) or declared
     parts = get_args(declared)
@@ -309,19 +272,7 @@ def accept(value: Any, declared: Any, other: Callable[[Any, Any], Any] = _instan
 
 
 def checked(name: str, value: Any, declared: Any, other: Callable[[Any, Any], Any] = _instance) -> Any:
-    """Return a value as a plain Python object of the declared type.  Raises ValueError if the type does not accept it.
-
-    name: the name of the option or the argument, for the message.
-    value: the value to check.
-    declared: the type of a field, as `field_types` returns it.
-    other: see `accept`; what its errors say is put into the message.
-
-    >>> checked("n_best", np.int64(2), Count)
-    2
-    >>> checked("n_best", 2.5, Count)
-    Traceback (most recent call last):
-    ValueError: n_best must be an integer of at least 1, not 2.5
-    """
+    """Return a value as a plain Python object of the declared type.  Raises ValueError if the type refuses it."""
     try:
         return accept(value, declared, other)
     except (TypeError, ValueError, OverflowError) as error:
@@ -331,48 +282,19 @@ def checked(name: str, value: Any, declared: Any, other: Callable[[Any, Any], An
 
 
 def check_fields(made: Any) -> None:
-    """Check the fields of a new dataclass, and store each as a plain Python object of its declared type.
-
-    made: the object, whose fields have types that `accept` knows.
-
-    Raises ValueError, which names the field, for a value that its type does not accept.
-
-    >>> @dataclass
-    ... class Kettle:
-    ...     litres: float
-    ...     def __post_init__(self): check_fields(self)
-    >>> Kettle("2")
-    Traceback (most recent call last):
-    ValueError: Kettle.litres must be a finite number, not '2'
-    """
+    """Check the fields of a new dataclass, and store each as a plain Python object of its declared type."""
     types = field_types(type(made))
     for name in (field.name for field in fields(made) if field.init):
         object.__setattr__(made, name, checked(f"{type(made).__name__}.{name}", getattr(made, name), types[name]))
 
 
 def given_or(default: _Options, options: _Options | None) -> _Options:
-    """Return options that were given, or else the default.  Raises ValueError for an object of another class.
-
-    default: the options if none are given.
-    options: the given options, or None.
-
-    >>> @dataclass(frozen=True)
-    ... class Cooking(Options):
-    ...     minutes: float = 10.0
-    >>> given_or(Cooking(), None), given_or(Cooking(), Cooking(8))
-    (Cooking(), Cooking(minutes=8.0))
-    >>> given_or(Cooking(), 8)
-    Traceback (most recent call last):
-    ValueError: options must be an object of Cooking, not 8
-    """
+    """Return options that were given, or else the default.  Raises ValueError for an object of another class."""
     return default if options is None else cast(_Options, checked("options", options, type(default)))
 
 
 def describe(declared: Any) -> str:
-    """Describe the values that a declared type accepts, for messages.
-
-    declared: the type of a field, as `field_types` returns it.
-    """
+    """Describe the values that a declared type accepts, for messages."""
     declared = without_alias(declared)
     kind = get_origin(declared) or declared
     parts = get_args(declared)
@@ -389,16 +311,7 @@ def describe(declared: Any) -> str:
 
 
 def of_preset(presets: Mapping[_Name, _T], name: _Name) -> _T:
-    """Look up the options of a preset.
-
-    presets: the options of each preset.
-    name: the preset.
-
-    Raises ValueError for another name.
-
-    >>> of_preset({"fast": 1, "accurate": 2, "spectral": 3}, "accurate")
-    2
-    """
+    """Look up the options of a preset."""
     if name not in presets:
         *names, last = presets
         raise ValueError(f"{name!r} is no preset; give {', '.join(names)} or {last}")

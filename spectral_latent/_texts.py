@@ -11,15 +11,7 @@ _MOST = 600  # characters
 
 
 def printable(text: str) -> str:
-    """Write a text on one line of a terminal, which it cannot control, and leave out the middle of a long text.
-
-    text: any text.
-
-    >>> print(printable("a\\tb\\x1b[31m"))
-    a\\tb\\x1b[31m
-    >>> len(printable("a" * 1_000_000))
-    605
-    """
+    """Write a text on one line of a terminal, which it cannot control, and leave out the middle of a long text."""
     if len(text) > _MOST:
         text = f"{text[: _MOST // 2]} ... {text[-_MOST // 2 :]}"
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

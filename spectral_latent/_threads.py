@@ -29,12 +29,6 @@ def _linear_algebra() -> ThreadpoolController:
 def on_one_thread() -> Iterator[None]:
     """Run a block, or a function that this decorates, with linear algebra on one thread of this process.
 
-    `files.StoredModel` does so for the training of every model.
-
-    >>> import numpy as np
-    >>> with on_one_thread():
-    ...     np.ones((2, 2)) @ np.ones(2)
-    array([2., 2.])
-    """
+    `files.StoredModel` does so for the training of every model."""
     with _linear_algebra().limit(limits=1):
         yield

@@ -28,13 +28,7 @@ _DARKEST = 1e-12  # a matrix of smaller numbers is drawn as zeros
 
 @contextmanager
 def needs_matplotlib() -> Iterator[None]:
-    """Turn the error of a missing matplotlib into one that says how to install it.
-
-    >>> with needs_matplotlib():
-    ...     raise ImportError("no matplotlib")
-    Traceback (most recent call last):
-    ImportError: pictures need matplotlib; run `pip install matplotlib`
-    """
+    """Turn the error of a missing matplotlib into one that says how to install it."""
     try:
         yield
     except ImportError:
@@ -42,13 +36,7 @@ def needs_matplotlib() -> Iterator[None]:
 
 
 def axes_with(axes: Axes | None, **labels: Any) -> Axes:
-    """Make axes if none are given, and label them.
-
-    axes: the axes to label; None for those of a new figure.
-    labels: what `Axes.set` takes.
-
-    Raises ImportError without matplotlib.
-    """
+    """Make axes if none are given, and label them."""
     if axes is None:
         with needs_matplotlib():
             from matplotlib import pyplot
@@ -61,31 +49,12 @@ def axes_with(axes: Axes | None, **labels: Any) -> Axes:
 
 
 def line_style(number: int) -> dict[str, Any]:
-    """Choose the colour and the marker of a line.
-
-    number: the number of the line in its plot.
-
-    >>> line_style(1)["marker"]
-    's'
-    """
+    """Choose the colour and the marker of a line."""
     return {"color": _COLOURS[number % len(_COLOURS)], "marker": _MARKERS[number % len(_MARKERS)], "markersize": 4.5}
 
 
 def plot_spectra(named: NamedOperators, symbols: Sequence[str], axes: Axes | None = None) -> Axes:
-    """Plot the singular values of symbols; the values beyond the number of states are hollow.
-
-    named: operators with names.
-    symbols: the names of the symbols.
-    axes: the axes to plot on; None for a new figure.
-
-    Raises ValueError for a symbol without singular values, and ImportError without matplotlib.
-
-    >>> from spectral_latent import ConstituencyModel
-    >>> from spectral_latent.corpora.embedded import embedded_treebank
-    >>> model = ConstituencyModel.train(embedded_treebank(60))
-    >>> [text.get_text() for text in plot_spectra(model.named_operators, ["NP", "VP"]).get_legend().get_texts()]
-    ['NP: m = 24', 'VP: m = 23']
-    """
+    """Plot the singular values of symbols; the values beyond the number of states are hollow."""
     axes = axes_with(axes, xlabel="direction", ylabel="singular value", yscale="log")
     for number, symbol in enumerate(symbols):
         if symbol not in named.symbols or not (values := named.spectrum(symbol)):
@@ -100,17 +69,7 @@ def plot_spectra(named: NamedOperators, symbols: Sequence[str], axes: Axes | Non
 
 
 def plot_objectives(traces: Mapping[str, Sequence[float]], axes: Axes | None = None) -> Axes:
-    """Plot how far each iteration of EM has raised its objective above the start.
-
-    traces: the objective at the start and after each iteration, by the name of the model.
-    axes: the axes to plot on; None for a new figure.
-
-    Raises ImportError without matplotlib.
-
-    >>> axes = plot_objectives({"phrases": [-300.0, -200.0, -150.0]})
-    >>> axes.get_lines()[0].get_ydata().tolist()
-    [0.0, 100.0, 150.0]
-    """
+    """Plot how far each iteration of EM has raised its objective above the start."""
     axes = axes_with(axes, xlabel="iteration of EM", ylabel="objective above the start")
     for number, (name, trace) in enumerate(traces.items()):
         axes.plot(np.arange(len(trace)), np.subtract(trace, trace[0]), label=name, **line_style(number))
@@ -121,14 +80,7 @@ def plot_objectives(traces: Mapping[str, Sequence[float]], axes: Axes | None = N
 def plot_matrices(matrices: Mapping[str, ArrayLike]) -> Figure:
     """Plot matrices side by side: blue squares for numbers above zero, red ones for those below.
 
-    matrices: each matrix (n, d), or vector (d,), by its name.  Small ones have their numbers written in.
-
-    Raises ImportError without matplotlib.
-
-    >>> figure = plot_matrices({"I": np.eye(2), "x": [0.5, -0.5]})
-    >>> [axes.get_title() for axes in figure.axes], [text.get_text() for text in figure.axes[1].texts]
-    (['I', 'x'], ['0.50', '-0.50'])
-    """
+    matrices: each matrix (n, d), or vector (d,), by its name.  Small ones have their numbers written in."""
     with needs_matplotlib():
         from matplotlib.pyplot import figure
     tables = {name: np.atleast_2d(np.asarray(matrix, dtype=np.float64)) for name, matrix in matrices.items()}

@@ -77,8 +77,7 @@ class Token(NamedTuple):
     word: the word as the corpus writes it, such as `-LRB-`.
     form: the word as it stands in the text, such as `(`.
     first: the index of the first character of the word in the text.
-    part: the number of the word within its token, from 1, if the token has several words; otherwise 0.
-    """
+    part: the number of the word within its token, from 1, if the token has several words; otherwise 0."""
 
     word: str
     form: str
@@ -98,27 +97,12 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Tokenisation:
-    """The way to divide text into sentences and words, as the words of a corpus show it.
-
-    known: the words of the corpus.
-
-    >>> english = Tokenisation(frozenset(["n't", "``", "''", "-LRB-", "-RRB-", "Mr."]))
-    >>> [token.word for token in english.words('Mr. Dow (55) didn\\'t say "No".')]
-    ['Mr.', 'Dow', '-LRB-', '55', '-RRB-', 'did', "n't", 'say', '``', 'No', "''", '.']
-    >>> french = Tokenisation(frozenset(["l'"]))
-    >>> [[token.form for token in sentence] for sentence in french.sentences("C'est l'homme. Oui...")]
-    [["C'est", "l'", 'homme', '.'], ['Oui', '...']]
-    """
+    """The way to divide text into sentences and words, as the words of a corpus show it."""
 
     known: frozenset[str]
 
     def sentences(self, text: str) -> Iterator[list[Token]]:
-        """Divide a text into sentences of at least one word.
-
-        text: the text; an empty line ends a sentence, and another line end is a space.
-
-        Raises TypeError for anything but a string.
-        """
+        """Divide a text into sentences of at least one word."""
         check_text(text)
         for paragraph, end in _between(text, [match.end() for match in _PARAGRAPH_END.finditer(text)]):
             for first, last in self._sentence_spans(text[paragraph:end]):
@@ -126,24 +110,12 @@ class Tokenisation:
                     yield tokens
 
     def words(self, sentence: str) -> list[Token]:
-        """Divide one sentence into words.
-
-        sentence: the text of the sentence, which is not divided into several.
-
-        Raises TypeError for anything but a string.
-        """
+        """Divide one sentence into words."""
         check_text(sentence)
         return self._tokens(sentence, 0, len(sentence))
 
     def is_raw(self, words: Sequence[str]) -> bool:
-        """Tell whether a line is clearly text that was not tokenised, as words such as `growth,` and `didn't` show.
-
-        words: the parts of the line between spaces.
-
-        >>> english = Tokenisation(frozenset(["n't", "Mr."]))
-        >>> [english.is_raw(line.split()) for line in ("I did n't .", "I didn't .", "We go.", "Ask Mr. X .")]
-        [False, True, True, False]
-        """
+        """Tell whether a line is clearly text that was not tokenised, as words such as `growth,` and `didn't` show."""
         unknown = [word for word in words if not self._has(word)]
         if any(map(_UNTOKENISED.fullmatch, unknown)):
             return True
@@ -153,14 +125,7 @@ class Tokenisation:
     def warns_of(self, sentences: Iterable[Sequence[str]]) -> str | None:
         """Return a warning if over half of the words of a text were never seen; None if there are too few to tell.
 
-        Before there is a model, no words are known, and nothing can be told.
-
-        sentences: the words of each sentence.
-
-        >>> english = Tokenisation(frozenset(["the", "dog", "barks"]))
-        >>> english.warns_of([["the", "dog", "barks"]] * 9), english.warns_of([["der", "Hund", "bellt"]] * 9)
-        (None, '27 of 27 words were never seen in training; is the text in the language of the model?')
-        """
+        Before there is a model, no words are known, and nothing can be told."""
         words = [word for sentence in sentences for word in sentence if word.isalpha()]
         unseen = sum(not self._has(word) for word in words)
         if not self.known or len(words) < _ENOUGH or 2 * unseen <= len(words):
@@ -202,15 +167,7 @@ class Tokenisation:
         return list(map(Token, self.spelt(forms, has_space), forms, starts))
 
     def spelt(self, forms: Sequence[str], has_space: Sequence[bool]) -> list[str]:
-        """Write the words of a sentence as the corpus writes them, such as brackets and quotation marks.
-
-        forms: the words as they stand in a text.
-        has_space: whether white space follows each word.
-
-        >>> treebank = Tokenisation(frozenset(["``", "''", "-LRB-", "-RRB-"]))
-        >>> treebank.spelt(["(", '"', "No", '"', ")"], [False, False, False, False, True])
-        ['-LRB-', '``', 'No', "''", '-RRB-']
-        """
+        """Write the words of a sentence as the corpus writes them, such as brackets and quotation marks."""
         words = []
         is_open = False  # whether a straight quotation mark waits for its partner
         for at, form in enumerate(forms):
@@ -289,20 +246,13 @@ class Tokenisation:
 
 
 def check_text(text: object) -> None:
-    """Raise TypeError for anything but a string.
-
-    text: what should be a raw text.
-    """
+    """Raise TypeError for anything but a string."""
     if not isinstance(text, str):
         raise TypeError(f"a raw text is a string, not {text!r:.60}; words that are divided need no tokenisation")
 
 
 def clusters(text: str) -> list[str]:
-    """List the characters of a text as readers count them: Unicode's extended grapheme clusters.
-
-    >>> [len(cluster) for cluster in clusters("a👍🏽🇩🇪🇫🇷")]
-    [1, 2, 2, 2]
-    """
+    """List the characters of a text as readers count them: Unicode's extended grapheme clusters."""
     return list(text) if text.isascii() else _CLUSTER.findall(text)
 
 

@@ -67,10 +67,7 @@ _Options = TypeVar("_Options")
 
 
 def choose_options(of_preset: Callable[[Any], _Options], preset: str | None, options: _Options | None) -> _Options:
-    """Choose the options of a preset, unless other options are given.
-
-    Raises ValueError for a preset that does not exist, and if both are given.
-    """
+    """Choose the options of a preset, unless other options are given."""
     if options is None:
         return of_preset(preset or "fast")
     if preset is not None:
@@ -79,12 +76,7 @@ def choose_options(of_preset: Callable[[Any], _Options], preset: str | None, opt
 
 
 class TaggedSentence(list[tuple[str, Any]]):
-    """The tokens of a sentence with their tags: a list that notebooks show with each tag below its token.
-
-    >>> sentence = TaggedSentence([("dogs", "NNS")])
-    >>> sentence == [("dogs", "NNS")], "<ruby>dogs<rt>NNS</rt></ruby>" in sentence._repr_html_()
-    (True, True)
-    """
+    """The tokens of a sentence with their tags: a list that notebooks show with each tag below its token."""
 
     def _repr_html_(self) -> Html:
         """Write the tokens with their tags, for notebooks."""
@@ -119,11 +111,7 @@ def raw_texts(sentences: Iterable[str]) -> Iterable[str]:
 
 
 def pairs_of(sentence: Iterable[tuple[str, Tag]]) -> list[tuple[str, Tag]]:
-    """List the tokens of a sentence with their tags.  Raises TypeError for anything but pairs of a word and a tag.
-
-    >>> pairs_of([("It", "PRP"), ["rains", None]])
-    [('It', 'PRP'), ('rains', None)]
-    """
+    """List the tokens of a sentence with their tags.  Raises TypeError for anything but pairs of a word and a tag."""
     if isinstance(sentence, str | bytes):
         raise TypeError(f"expected a list of pairs of a word and its tag, got {sentence!r:.60}")
     pairs = list(sentence)
@@ -138,13 +126,7 @@ def pairs_of(sentence: Iterable[tuple[str, Tag]]) -> list[tuple[str, Tag]]:
 
 
 def each(examples: Iterable[Any], read: Callable[[Any], _Example], kind: str) -> Iterator[_Example]:
-    """Read the examples of a corpus one by one.
-
-    Raises the TypeError or ValueError of `read`, with the number of the example.
-
-    >>> list(each([["It", "rains"]], tokens_of, "sentence"))
-    [['It', 'rains']]
-    """
+    """Read the examples of a corpus one by one."""
     if isinstance(examples, str | bytes):
         raise TypeError(f"expected an iterable of {kind}s, got {examples!r:.60}")
     for number, example in enumerate(examples, start=1):
@@ -166,8 +148,7 @@ _Parse = TypeVar("_Parse")
 class ModelAdapter:
     """Base of adapters, objects with NLTK's interfaces that hold a model of this library.
 
-    models: the classes of the models that an adapter may hold.
-    """
+    models: the classes of the models that an adapter may hold."""
 
     models: ClassVar[tuple[type, ...]]
 
@@ -184,21 +165,15 @@ class ModelAdapter:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, whole or not at all.
 
-        path: the file to write.
-
-        Raises ValueError if a tag is not made of strings, numbers and tuples.
-        """
+        Raises ValueError if a tag is not made of strings, numbers and tuples."""
         self.model.save(path)
 
     @maker
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that `save` has written.
 
-        path: the file of the model.
-
         Raises ModelFileError, a ValueError, for a file that is not a whole model of a kind that this class holds; it is
-        also a FileNotFoundError for a file that does not exist.
-        """
+        also a FileNotFoundError for a file that does not exist."""
         model = load(path)
         if not isinstance(model, cls.models):
             adapters = (each for base in ModelAdapter.__subclasses__() for each in base.__subclasses__())
@@ -219,8 +194,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
     """NLTK's `ParserI` over a parser of this library; may be shared between threads.
 
     A sentence that has tokens gets at least one parse over exactly these.  An empty sentence gets none: an empty
-    iterator, or None from `parse_one`.
-    """
+    iterator, or None from `parse_one`."""
 
     @abstractmethod
     def _sentences(self, sents: Iterable[_Sentence]) -> Iterator[Any]:
@@ -252,15 +226,13 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         rise from parse to parse.  `parse_one` and `parse_all` take the same arguments as this method; `parse_sents`
         takes `n_best` and `rerank`.
 
-        sent: the words of the sentence.
         n_best: the largest number of parses to find.
         rerank: a reranker, which chooses among the parser's best 50 parses; None for the parser's own order.
         constraints: the constraints on the tree of the sentence, `constituency.PhraseConstraints` or
         `dependency.DependencyConstraints`; None for no constraints.
 
         Raises TypeError for an object that is not a sentence; ValueError for n_best < 1, for constraints that do not
-        fit the sentence and the parser, and for constraints on an empty sentence or together with a reranker.
-        """
+        fit the sentence and the parser, and for constraints on an empty sentence or together with a reranker."""
         if constraints is None:
             return next(self.parse_sents([sent], n_best, rerank))
         if rerank is not None:
@@ -274,8 +246,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         """Find the parses of each sentence, in order, as `parse` does.
 
         sents: sentences; any iterable, read in batches as results are asked for.
-        rerank: a reranker; see `parse`.
-        """
+        rerank: a reranker; see `parse`."""
         is_empty: deque[bool] = deque()  # whether each sentence that was read and not yet answered is empty
         full = _full(self._sentences(sents), is_empty)
         if rerank is None:
@@ -289,8 +260,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
 
         sentence: the text of one sentence, which the model's `tokenisation` divides into words.
         n_best: the largest number of parses to find.
-        rerank: a reranker; see `parse`.
-        """
+        rerank: a reranker; see `parse`."""
         return next(self.raw_parse_sents([sentence], n_best, rerank))
 
     def raw_parse_sents(
@@ -298,17 +268,14 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
     ) -> Iterator[Iterator[_Parse]]:
         """Find the parses of each sentence of raw text, in order, as `raw_parse` does.
 
-        sentences: the text of each sentence.
-        rerank: a reranker; see `parse`.
-        """
+        rerank: a reranker; see `parse`."""
         tokens = (self.model.tokenisation.words(raw_text(sentence)) for sentence in raw_texts(sentences))
         return self.parse_sents(map(_words, tokens), n_best, rerank, jobs=jobs)
 
     def parse_text(self, text: str, *, jobs: int | None = 1) -> Iterator[_Parse]:
         """Find the best parse of each sentence of a raw text, in order, as NLTK's CoreNLPParser does.
 
-        text: the text, which the model's `tokenisation` divides into sentences and words.
-        """
+        text: the text, which the model's `tokenisation` divides into sentences and words."""
         tokens = self.model.tokenisation.sentences(raw_text(text))
         return (next(parses) for parses in self.parse_sents(map(_words, tokens), jobs=jobs))
 
@@ -317,11 +284,8 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
 
         The logarithm is -inf for a tree with a tag, a label or a chain of labels that was never seen.
 
-        tree: a treebank tree.
-
         Raises TypeError or ValueError for an object that is not a treebank tree, and EstimationError, a ValueError, for
-        a tree that the parser could not learn from.
-        """
+        a tree that the parser could not learn from."""
         (log,) = self.model.score([self._tree(tree)]).log
         return float(log) / math.log(2)
 
@@ -332,10 +296,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         probability together than this sum; see `log_probabilities` of the model.  The logarithm is -inf if the model
         derives no tree, or if the estimate is not above zero.
 
-        sent: the words of the sentence.
-
-        Raises TypeError for an object that is not a sentence, and ValueError for an empty sentence.
-        """
+        Raises TypeError for an object that is not a sentence, and ValueError for an empty sentence."""
         (log,) = self.model.log_probabilities(self._sentences([sent]))
         return float(log) / math.log(2)
 
@@ -347,8 +308,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         sent: the words of the sentence.
 
         Raises TypeError for an object that is not a sentence, and ValueError for an empty sentence, for another unit,
-        and for a model whose estimates may be negative: one of the estimator `Spectral`.
-        """
+        and for a model whose estimates may be negative: one of the estimator `Spectral`."""
         (sentence,) = self._sentences([sent])
         surprisal: Surprisal = self.model.surprisal(sentence, unit)
         return surprisal
@@ -382,8 +342,7 @@ class TaggerAdapter(ModelAdapter, SequentialBackoffTagger):
     """NLTK's `TaggerI` over a model that tags many sentences together; may be shared between threads.
 
     It may be the `backoff=` of a tagger of NLTK's, which asks it for the tags of unknown tokens.  It needs no backoff
-    itself, because it finds a tag for every token.
-    """
+    itself, because it finds a tag for every token."""
 
     _latest: tuple[list[str], list[Any]] = ([], [])  # the sentence that was tagged last for a chain, and its tags
 
@@ -395,10 +354,8 @@ class TaggerAdapter(ModelAdapter, SequentialBackoffTagger):
     def choose_tag(self, tokens: Sequence[str], index: int, history: Sequence[Any]) -> Any:
         """Find the tag of one token of a sentence, given the whole sentence.
 
-        tokens: the tokens of the sentence.
         index: the place of the token, from 0.
-        history: the tags of the tokens before it, which are ignored.
-        """
+        history: the tags of the tokens before it, which are ignored."""
         latest, tags = self._latest
         if latest != list(tokens):
             tags = [tag for _, tag in self.tag(tokens)]
@@ -412,10 +369,7 @@ class TaggerAdapter(ModelAdapter, SequentialBackoffTagger):
     def tag(self, tokens: Iterable[str]) -> list[tuple[str, Any]]:
         """Find the likeliest tag of each token, given the whole sentence, and return the tokens with their tags.
 
-        tokens: the tokens of a sentence.
-
-        Raises TypeError for a sentence that is not made of strings.
-        """
+        Raises TypeError for a sentence that is not made of strings."""
         return self.tag_sents([tokens])[0]
 
     def tag_sents(self, sentences: Iterable[Iterable[str]]) -> list[list[tuple[str, Any]]]:
@@ -423,8 +377,7 @@ class TaggerAdapter(ModelAdapter, SequentialBackoffTagger):
 
         sentences: any iterable, read once; each sentence is a list of tokens.
 
-        Raises TypeError at the first sentence that is not made of strings; the sentences after it are not read.
-        """
+        Raises TypeError at the first sentence that is not made of strings; the sentences after it are not read."""
         return list(self._tagged(map(tokens_of, sentences)))
 
     def _tagged(self, sentences: Iterator[list[str]]) -> Iterator[list[tuple[str, Any]]]:

@@ -26,8 +26,7 @@ __all__ = ["ParseGraph", "SpectralDependencyParser"]
 class ParseGraph(DependencyGraph):
     """A parse: a `DependencyGraph` with its estimated probability.
 
-    is_fallback: whether the model had no tree for the sentence; all words then depend on the first word.
-    """
+    is_fallback: whether the model had no tree for the sentence; all words then depend on the first word."""
 
     is_fallback = False
     _logprob = 0.0
@@ -36,8 +35,7 @@ class ParseGraph(DependencyGraph):
     def of(cls, parse: Parse[DependencySentence]) -> ParseGraph:
         """Convert a parse to a graph of NLTK's.
 
-        parse: a parse by a model of this library.
-        """
+        parse: a parse by a model of this library."""
         graph = cls()
         graph.__dict__.update(vars(sentence_to_nltk(parse.tree)))
         graph.is_fallback = parse.is_fallback
@@ -146,8 +144,7 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
 
         Raises TypeError or ValueError for an object that is not a dependency graph, ValueError for a preset that does
         not exist or is given together with options, and EstimationError, a ValueError, if a graph is not a tree with
-        one root, or if there is no graph.
-        """
+        one root, or if there is no graph."""
         if isinstance(graphs, DependencyGraph):
             raise TypeError("expected an iterable of graphs, got one graph; give [graph]")
         several = [options] if isinstance(options, DependencyOptions) else options
@@ -174,11 +171,7 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
 
 
 def _bare(sent: _Words | DependencyGraph) -> DependencySentence:
-    """Convert words, tagged words or a graph to a sentence without heads.
-
-    >>> _bare([("It", "PRP"), ("rains", None)]).xpos
-    ('PRP', '_')
-    """
+    """Convert words, tagged words or a graph to a sentence without heads."""
     if isinstance(sent, DependencyGraph):
         return sentence_from_nltk(sent).without_tree()
     tokens: Any = sent if isinstance(sent, str | bytes) else list(sent)

@@ -50,8 +50,7 @@ class ParseTree(ProbabilisticTree):
     def of(cls, parse: Parse[Phrase]) -> ParseTree:
         """Convert a parse to a tree of NLTK's.
 
-        parse: a parse by a model of this library.
-        """
+        parse: a parse by a model of this library."""
         tree = phrase_to_nltk(parse.tree)
         return cls(tree.label(), list(tree), logprob=parse.log / math.log(2))
 
@@ -76,8 +75,7 @@ class ParseTree(ProbabilisticTree):
     def copy(self, deep: bool = False) -> ParseTree:
         """Copy the tree with its log probability; the copy equals the tree.
 
-        deep: whether to copy the subtrees too.
-        """
+        deep: whether to copy the subtrees too."""
         children = [child.copy(deep=True) if deep and isinstance(child, Tree) else child for child in self]
         return type(self)(self.label(), children, logprob=self.logprob())
 
@@ -90,8 +88,7 @@ def plain_pcfg(model: ConstituencyModel) -> PCFG:
 
     Symbols are named as `Tree.chomsky_normal_form` and `Tree.collapse_unary` name them, so that
     `Tree.un_chomsky_normal_form` undoes the binarisation.  The start symbol is ROOT.  Terminals are the words seen in
-    training; the probability that the model reserves for unseen words is divided among the seen words.
-    """
+    training; the probability that the model reserves for unseen words is divided among the seen words."""
     rules = [rule for rule in _list_rules(model) if rule[-1] > 0]
     total: defaultdict[Nonterminal, float] = defaultdict(float)
     for parent, _, weight in rules:
@@ -177,8 +174,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
 
         Raises TypeError or ValueError for an object that is not a treebank tree or a sentence, ValueError for a preset
         that does not exist or is given together with options, and EstimationError, a ValueError, if a tree has no words
-        or there is no tree.
-        """
+        or there is no tree."""
         if isinstance(trees, Tree):
             raise TypeError("expected an iterable of trees, got one tree; give [tree]")
         several = [options] if isinstance(options, ConstituencyOptions) else options

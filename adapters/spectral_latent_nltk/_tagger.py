@@ -70,8 +70,7 @@ class LatentHMMTagger(TaggerAdapter):
 
         Raises TypeError for objects that are not tagged sentences, ValueError for a preset that does not exist or is
         given together with options, and EstimationError, a ValueError, if a sentence is empty, a token has the tag
-        None, or there is no sentence.
-        """
+        None, or there is no sentence."""
         options = choose_options(options_of_preset, preset, options)
         if n_states is not None:
             options = replace(options, estimator=options.estimator.with_settings(n_states=n_states))
@@ -127,17 +126,13 @@ class LatentHMMTagger(TaggerAdapter):
 
         unlabeled_sequence: the tokens of a sentence.
 
-        Raises TypeError for a sentence that is not made of strings.
-        """
+        Raises TypeError for a sentence that is not made of strings."""
         return self._tagger.paths(tokens_of(unlabeled_sequence))[0][0]
 
     def point_entropy(self, unlabeled_sequence: Iterable[str]) -> FloatArray:
         """Compute the entropies (n,) in bits of the tags that each token may have, given the sentence.
 
-        unlabeled_sequence: the n tokens of a sentence.
-
-        Raises TypeError for a sentence that is not made of strings.
-        """
+        Raises TypeError for a sentence that is not made of strings."""
         tokens = tokens_of(unlabeled_sequence)
         if not tokens:
             return np.zeros(0)
@@ -145,10 +140,7 @@ class LatentHMMTagger(TaggerAdapter):
         return np.asarray(-np.sum(posteriors * np.log2(posteriors), axis=1))
 
     def probability(self, sequence: Iterable[tuple[str, Tag]]) -> float:
-        """Compute the probability of words together with their tags; see `log_probability`.
-
-        sequence: pairs of a word and its tag.
-        """
+        """Compute the probability of words together with their tags; see `log_probability`."""
         return float(2.0 ** self.log_probability(sequence))
 
     def log_probability(self, sequence: Iterable[tuple[str, Tag]]) -> float:
@@ -158,11 +150,8 @@ class LatentHMMTagger(TaggerAdapter):
         included.  An unseen word has the probability of all words of its kind.  With an unseen tag, the logarithm is
         -inf.
 
-        sequence: pairs of a word and its tag.
-
         Raises TypeError for objects that are not pairs, ValueError for an empty sequence, or if only some tags are
-        None.
-        """
+        None."""
         pairs = pairs_of(sequence)
         tags = [tag for _, tag in pairs]
         if not pairs:
@@ -219,8 +208,7 @@ class AnchorTagger(TaggerAdapter):
         options: the other settings.
 
         Raises TypeError for objects that are not sentences without tags, and EstimationError, a ValueError, if a
-        sentence is empty, or if there is no sentence.
-        """
+        sentence is empty, or if there is no sentence."""
         options = options or AnchorOptions()
         if n_states is not None:
             options = replace(options, n_states=n_states)
@@ -236,18 +224,14 @@ class AnchorTagger(TaggerAdapter):
 
         tags: the tag of each anchor; `{**tagger.anchors, "the": "DET"}` changes a single one.
 
-        Raises ValueError if a word is not an anchor, or an anchor has no tag; TypeError if a tag cannot be hashed.
-        """
+        Raises ValueError if a word is not an anchor, or an anchor has no tag; TypeError if a tag cannot be hashed."""
         for word, tag in tags.items():
             if not isinstance(tag, Hashable):
                 raise TypeError(f"expected a tag that can be hashed for {word!r}, got {tag!r:.60}")
         return AnchorTagger(self.model.label(tags))
 
     def top_words(self, n_words: int = 10) -> dict[str, list[tuple[str, float]]]:
-        """List the likeliest words of each anchor's tag, with their probabilities.  They help to choose its label.
-
-        n_words: the number of words for each anchor.
-        """
+        """List the likeliest words of each anchor's tag, with their probabilities.  They help to choose its label."""
         return dict(zip(self.model.anchors, self.model.top_words(n_words), strict=True))
 
     def _tags_of(self, sentences: list[list[str]]) -> Iterator[list[Any]]:

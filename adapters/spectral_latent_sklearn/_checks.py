@@ -25,14 +25,7 @@ def seed_of(random_state: Any) -> int:
 def lengths_of(lengths: ArrayLike | None, n_rows: int, y: Any = None) -> IntArray:
     """Return the lengths (T,) of sequences that lie one after another.  Raises ValueError if they do not fit the rows.
 
-    lengths: (T,) a positive integer for each sequence; None for one sequence of all rows.
-
-    >>> lengths_of(None, n_rows=3), lengths_of([1, 2], n_rows=3)
-    (array([3]), array([1, 2]))
-    >>> lengths_of([1, 1], n_rows=3)
-    Traceback (most recent call last):
-    ValueError: lengths must sum to the 3 rows of X, not to 2
-    """
+    lengths: (T,) a positive integer for each sequence; None for one sequence of all rows."""
     if y is not None and len(y) != n_rows:
         raise ValueError(f"y has {len(y)} entries for the {n_rows} rows of X; give lengths by name: lengths=...")
     if lengths is None:
@@ -48,15 +41,7 @@ def lengths_of(lengths: ArrayLike | None, n_rows: int, y: Any = None) -> IntArra
 def categories_in(column: NDArray[Any]) -> NDArray[Any]:
     """Return a column (N,) of integers or of strings.  Raises ValueError for other objects.
 
-    column: (N,) integers, numbers that are whole, or strings.
-
-    >>> categories_in(np.array([3.0, 1.0]))
-    array([3, 1])
-    >>> categories_in(np.array([0.5, 1.0]))
-    Traceback (most recent call last):
-    ValueError: X must hold categories, integers or strings, not float64; sklearn.preprocessing.KBinsDiscretizer makes
-    categories of numbers
-    """
+    column: (N,) integers, numbers that are whole, or strings."""
     values = column
     if column.dtype.kind == "O":
         for kind in (str, Real):
@@ -73,11 +58,7 @@ def categories_in(column: NDArray[Any]) -> NDArray[Any]:
 
 
 def named_categories(categories: ArrayLike) -> NDArray[Any]:
-    """Return the categories (n,) that a user names.  Raises ValueError if one is named twice.
-
-    >>> named_categories(["b", "a"]).tolist()
-    ['b', 'a']
-    """
+    """Return the categories (n,) that a user names.  Raises ValueError if one is named twice."""
     given = np.asarray(categories)
     if given.ndim != 1 or not len(given) or len(set(given.tolist())) < len(given):
         raise ValueError(f"categories must be a list of different integers or strings, not {categories!r:.60}")
@@ -85,23 +66,14 @@ def named_categories(categories: ArrayLike) -> NDArray[Any]:
 
 
 def missing_in(column: NDArray[Any]) -> BoolArray:
-    """Tell which rows of a column (N,) are missing, None.
-
-    >>> missing_in(np.array(["a", None], dtype=object))
-    array([False,  True])
-    """
+    """Tell which rows of a column (N,) are missing, None."""
     return np.array([each is None for each in column.tolist()], dtype=bool)
 
 
 def allowed_states(states: ArrayLike | None, n_rows: int, n_states: int) -> BoolArray | None:
     """Tell which states (N, m) each row may have; None if nothing is known.  Raises ValueError for other shapes.
 
-    states: (N,) the number of the state of each row, -1 if it is unknown; or (N, m) whether it may have each state.
-
-    >>> allowed_states([1, -1], n_rows=2, n_states=2)
-    array([[False,  True],
-           [ True,  True]])
-    """
+    states: (N,) the number of the state of each row, -1 if it is unknown; or (N, m) whether it may have each state."""
     if states is None:
         return None
     given = np.asarray(states)

@@ -16,8 +16,7 @@ def to_hmmlearn(estimator: SpectralHMM | SpectralGaussianHMM) -> Any:
 
     estimator: a fitted estimator that has states.  hmmlearn numbers categories: number i is `estimator.categories_[i]`.
 
-    Raises ModuleNotFoundError if hmmlearn is not installed, and ValueError if the estimator has no states.
-    """
+    Raises ModuleNotFoundError if hmmlearn is not installed, and ValueError if the estimator has no states."""
     from hmmlearn.hmm import CategoricalHMM, GaussianHMM
 
     if not hasattr(estimator, "transmat_"):
@@ -43,8 +42,7 @@ def from_hmmlearn(model: Any) -> SpectralHMM | SpectralGaussianHMM:
     model: a model with parameters, fitted or set.  Any `covariance_type` can be read; a form other than `diag`
         becomes `full`.
 
-    Raises ValueError for a model of another class, or one without parameters.
-    """
+    Raises ValueError for a model of another class, or one without parameters."""
     estimator: SpectralHMM | SpectralGaussianHMM
     if not hasattr(model, "transmat_"):
         raise ValueError(f"{type(model).__name__} has no parameters; fit it first")

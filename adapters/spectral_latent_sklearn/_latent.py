@@ -32,8 +32,7 @@ class LatentEstimator(BaseEstimator):
 
     n_states: the largest number of latent states of a tag or a label.
     estimator: the way to find states, as `spectral_latent.estimation.EstimatorOptions` names it.
-    random_state: the source of the starts of clusters and of random states.
-    """
+    random_state: the source of the starts of clusters and of random states."""
 
     def __init__(
         self, n_states: int = 8, *, estimator: EstimatorName = "clusters-em", random_state: Any = None
@@ -87,8 +86,7 @@ class LatentTagClassifier(ClassifierMixin, LatentEstimator):
         X: (N, 2) the sentence and the word of each row.
         y: (N,) the tag of each word; None if it is not known.
 
-        Raises ValueError if X and y do not fit together.
-        """
+        Raises ValueError if X and y do not fit together."""
         options = TaggerOptions(self._estimator_options())
         words, start = self._sentences(X, reset=True)
         tags = column_or_1d(y)
@@ -116,8 +114,7 @@ class LatentTagClassifier(ClassifierMixin, LatentEstimator):
         """Find the likeliest tag (N,) of each word, given its sentence.
 
         X: (N, 2) the sentence and the word of each row.
-        known: the tags that are known: for each of the N words its tag, a set of tags that it may have, or None.
-        """
+        known: the tags that are known: for each of the N words its tag, a set of tags that it may have, or None."""
         check_is_fitted(self)
         words, start = self._sentences(X)
         found = self.model_.tag_all(words)
@@ -130,8 +127,7 @@ class LatentTagClassifier(ClassifierMixin, LatentEstimator):
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Compute the probability (N, K) of each tag for each word, given its sentence.
 
-        X: (N, 2) the sentence and the word of each row; columns of the result are in the order of `classes_`.
-        """
+        X: (N, 2) the sentence and the word of each row; columns of the result are in the order of `classes_`."""
         check_is_fitted(self)
         words, _ = self._sentences(X)
         column = [self.model_.tags.index(tag) for tag in self.classes_.tolist()]
@@ -166,11 +162,9 @@ class LatentTreeClassifier(ClassifierMixin, LatentEstimator):
     def fit(self, X: Sequence[nx.DiGraph], y: ArrayLike) -> Self:
         """Learn a model of the trees of each class.
 
-        X: T trees.
         y: (T,) the class of each tree.
 
-        Raises ValueError if X and y do not fit together, or if a graph is not a tree.
-        """
+        Raises ValueError if X and y do not fit together, or if a graph is not a tree."""
         trees = list_of(X, "tree")
         labels = column_or_1d(np.asarray(y))
         if len(labels) != len(trees):
@@ -187,8 +181,7 @@ class LatentTreeClassifier(ClassifierMixin, LatentEstimator):
     def predict_log_proba(self, X: Sequence[nx.DiGraph]) -> FloatArray:
         """Compute the natural logarithm (T, K) of the probability of each class.
 
-        X: T trees; columns are in the order of `classes_`.
-        """
+        X: T trees; columns are in the order of `classes_`."""
         check_is_fitted(self)
         trees = list_of(X, "tree")
         weights = [model.score(trees) for model in self.models_]
@@ -199,15 +192,11 @@ class LatentTreeClassifier(ClassifierMixin, LatentEstimator):
     def predict_proba(self, X: Sequence[nx.DiGraph]) -> FloatArray:
         """Compute the probability (T, K) of each class.
 
-        X: T trees; columns are in the order of `classes_`.
-        """
+        X: T trees; columns are in the order of `classes_`."""
         return np.asarray(np.exp(self.predict_log_proba(X)))
 
     def predict(self, X: Sequence[nx.DiGraph]) -> NDArray[Any]:
-        """Find the likeliest class (T,) of each tree.
-
-        X: T trees.
-        """
+        """Find the likeliest class (T,) of each tree."""
         check_is_fitted(self)
         return np.asarray(self.classes_[self.predict_log_proba(X).argmax(axis=1)])
 
@@ -235,10 +224,7 @@ class LatentTreeTransformer(TransformerMixin, LatentEstimator):
     def fit(self, X: Sequence[nx.DiGraph], y: object = None) -> Self:
         """Learn a model of all trees.
 
-        X: T trees.
-
-        Raises ValueError for an estimator without states, or if a graph is not a tree.
-        """
+        Raises ValueError for an estimator without states, or if a graph is not a tree."""
         options = self._estimator_options()
         if not options.probabilities:
             raise ValueError(f"the estimator {self.estimator!r} has no states; choose another, such as 'clusters-em'")
@@ -259,10 +245,7 @@ class LatentTreeTransformer(TransformerMixin, LatentEstimator):
     def transform(self, X: Sequence[nx.DiGraph]) -> FloatArray:
         """Compute the expected number (T, F) of nodes in each state of each label.
 
-        X: T trees.
-
-        Raises ValueError if a graph is not a tree.
-        """
+        Raises ValueError if a graph is not a tree."""
         check_is_fitted(self)
         trees = list_of(X, "tree")
         columns = self._columns()
@@ -276,8 +259,7 @@ class LatentTreeTransformer(TransformerMixin, LatentEstimator):
     def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:
         """List the names (F,) of the columns: a label and the number of a state.
 
-        input_features: an argument of the interface that is not used.
-        """
+        input_features: an argument of the interface that is not used."""
         check_is_fitted(self)
         names = [f"{label}:{h}" for label, (_, m) in self._columns().items() for h in range(m)]
         return np.array(names, dtype=object)

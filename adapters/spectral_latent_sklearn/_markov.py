@@ -56,8 +56,7 @@ __all__ = ["MarkovEstimator", "SpectralGaussianHMM", "SpectralHMM"]
 class MarkovEstimator(BaseEstimator):
     """Base of estimators over the rows of sequences, which lie one after another.
 
-    Fitted, it has `startprob_` (m,) and `transmat_` (m, m).
-    """
+    Fitted, it has `startprob_` (m,) and `transmat_` (m, m)."""
 
     n_components: int
     estimator: str
@@ -110,8 +109,7 @@ class MarkovEstimator(BaseEstimator):
 
         states: (N,) or (N, m) what is known of the states; see this module.
 
-        Raises ValueError if X, the lengths or the states do not fit the model, as all methods do.
-        """
+        Raises ValueError if X, the lengths or the states do not fit the model, as all methods do."""
         check_is_fitted(self)
         if y is not None:
             lengths_of(lengths, len(np.asarray(X)), y)
@@ -122,8 +120,7 @@ class MarkovEstimator(BaseEstimator):
     ) -> FloatArray:
         """Compute the natural logarithm (T,) of the probability, or of the density, of each sequence.
 
-        states: (N,) or (N, m) what is known of the states; see this module.
-        """
+        states: (N,) or (N, m) what is known of the states; see this module."""
         model, sequences, lacking = self._read(X, lengths, states)
         log = state_posteriors(sequences, model)[1]
         return np.asarray(log + np.add.reduceat(lacking, sequences.start[:-1]))
@@ -131,15 +128,13 @@ class MarkovEstimator(BaseEstimator):
     def aic(self, X: ArrayLike, lengths: ArrayLike | None = None) -> float:
         """Compute Akaike's information criterion, 2 k - 2 `score`, for k free parameters; lower is better.
 
-        Raises ValueError if the estimator has no states.
-        """
+        Raises ValueError if the estimator has no states."""
         return 2.0 * self._n_free - 2.0 * self.score(X, lengths=lengths)
 
     def bic(self, X: ArrayLike, lengths: ArrayLike | None = None) -> float:
         """Compute the Bayesian information criterion, k log N - 2 `score`, for k free parameters; lower is better.
 
-        Raises ValueError if the estimator has no states.
-        """
+        Raises ValueError if the estimator has no states."""
         return self._n_free * math.log(len(np.asarray(X))) - 2.0 * self.score(X, lengths=lengths)
 
     @property
@@ -156,8 +151,7 @@ class MarkovEstimator(BaseEstimator):
     ) -> tuple[float, FloatArray]:
         """Compute `score` and `predict_proba`.
 
-        states: (N,) or (N, m) what is known of the states; see this module.
-        """
+        states: (N,) or (N, m) what is known of the states; see this module."""
         return self.score(X, lengths=lengths, states=states), self.predict_proba(X, lengths, states)
 
     def predict_proba(
@@ -167,8 +161,7 @@ class MarkovEstimator(BaseEstimator):
 
         The states of a sequence that is impossible under the model have equal probabilities.
 
-        states: (N,) or (N, m) what is known of the states; see this module.
-        """
+        states: (N,) or (N, m) what is known of the states; see this module."""
         model, sequences, _ = self._read(X, lengths, states)
         return state_posteriors(sequences, model)[0]
 
@@ -177,8 +170,7 @@ class MarkovEstimator(BaseEstimator):
     ) -> tuple[float, IntArray]:
         """Find the likeliest states (N,) of sequences (Viterbi), and the logarithm of their probability with X.
 
-        states: (N,) or (N, m) what is known of the states; see this module.
-        """
+        states: (N,) or (N, m) what is known of the states; see this module."""
         model, sequences, lacking = self._read(X, lengths, states)
         found, log = model.likeliest_states(sequences)
         return log + float(lacking.sum()), found
@@ -186,15 +178,13 @@ class MarkovEstimator(BaseEstimator):
     def predict(self, X: ArrayLike, lengths: ArrayLike | None = None, states: ArrayLike | None = None) -> IntArray:
         """Find the likeliest states (N,) of sequences (Viterbi).
 
-        states: (N,) or (N, m) what is known of the states; see this module.
-        """
+        states: (N,) or (N, m) what is known of the states; see this module."""
         return self.decode(X, lengths, states)[1]
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[NDArray[Any], IntArray | None]:
         """Draw one sequence: its observations (n, d), and its states (n,).
 
-        n_samples: n, the number of positions.
-        """
+        n_samples: n, the number of positions."""
         check_is_fitted(self)
         checked("n_samples", n_samples, Count)
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
@@ -285,8 +275,7 @@ class SpectralHMM(MarkovEstimator):
 
         Raises ValueError for several columns, for objects that are not categories, for categories that `categories`
         lacks, for lengths that do not sum to N, for fewer positions than states, for parameters out of range, and for
-        missing rows or known states with an estimator without EM.
-        """
+        missing rows or known states with an estimator without EM."""
         checked("n_init", self.n_init, Count)
         if self.estimator not in _ESTIMATORS:
             raise ValueError(f"estimator must be one of {', '.join(_ESTIMATORS)}, not {self.estimator!r}")
@@ -388,10 +377,7 @@ class SpectralHMM(MarkovEstimator):
         return np.asarray(given[:, 0])
 
     def _numbers(self, column: NDArray[Any]) -> IntArray:
-        """Number the categories (N,) of rows: -1 for a missing row, n for a category that fit has not seen.
-
-        Raises ValueError for categories of another kind than those of fit, and for one that `categories` lacks.
-        """
+        """Number the categories (N,) of rows: -1 for a missing row, n for a category that fit has not seen."""
         numbers = np.full(len(column), -1)
         places = np.flatnonzero(~missing_in(column))
         given = categories_in(column[places]) if len(places) else self.categories_[:0]
@@ -410,10 +396,7 @@ class SpectralHMM(MarkovEstimator):
         return numbers
 
     def _over_positions(self, X: ArrayLike) -> tuple[HiddenMarkov, FloatArray]:
-        """Make a model that emits the number of each row with the probability of its category.
-
-        Raises ValueError if the estimator has no states.
-        """
+        """Make a model that emits the number of each row with the probability of its category."""
         if not self._has_states:
             raise ValueError("the spectral estimator has no states; choose moments-em, em or anchors")
         numbers = self._numbers(self._column(X))
@@ -430,8 +413,7 @@ class SpectralHMM(MarkovEstimator):
 
         states: (N,) or (N, m) what is known of the states; see this module.
 
-        Raises ValueError for missing rows or known states with the estimator "spectral".
-        """
+        Raises ValueError for missing rows or known states with the estimator "spectral"."""
         check_is_fitted(self)
         if self._has_states or states is not None:
             return super().score_sequences(X, lengths, states)
@@ -454,8 +436,7 @@ class SpectralHMM(MarkovEstimator):
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[NDArray[Any], IntArray | None]:
         """Draw one sequence: its categories (n, 1), and its states (n,), which are None for the spectral estimator.
 
-        n_samples: n, the number of positions.
-        """
+        n_samples: n, the number of positions."""
         check_is_fitted(self)
         if self._has_states:
             return super().sample(n_samples, random_state)
@@ -543,8 +524,7 @@ class SpectralGaussianHMM(MarkovEstimator):
 
         Raises ValueError for infinite numbers, for a column without numbers, for NaN or known states with the estimator
         "moments", for known states of which the data support fewer, for lengths that do not sum to N, for fewer
-        positions than states, and for parameters out of range.
-        """
+        positions than states, and for parameters out of range."""
         checked("n_init", self.n_init, Count)
         for name, value, choices in (
             ("estimator", self.estimator, _GAUSSIAN_ESTIMATORS),

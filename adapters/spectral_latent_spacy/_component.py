@@ -34,10 +34,7 @@ _FILE = "model"  # within the component's folder
 
 
 def words_of(tokens: Iterable[Token]) -> list[Token]:
-    """List the tokens that are words, not white space.
-
-    tokens: the tokens of a sentence.
-    """
+    """List the tokens that are words, not white space."""
     return [token for token in tokens if not token.is_space]
 
 
@@ -72,8 +69,7 @@ class Component(Pipe):
 
     name: the name of the component in its pipeline.
     path: the file of the model, or the name of a ready model.
-    models: the classes of the models that a component may have.
-    """
+    models: the classes of the models that a component may have."""
 
     models: ClassVar[tuple[type[StoredModel], ...]]
 
@@ -107,18 +103,14 @@ class Component(Pipe):
         """Compute the scores that `nlp.evaluate` shows.
 
         examples: predicted documents and their references.
-        kwargs: settings of spaCy's scorer, which are not used.
-        """
+        kwargs: settings of spaCy's scorer, which are not used."""
 
     @abstractmethod
     def _annotate(self, docs: Sequence[Doc], sentences: list[list[Token]]) -> None:
         """Annotate documents, given the words of each sentence that has words."""
 
     def __call__(self, doc: Doc) -> Doc:
-        """Annotate a document.
-
-        Raises ValueError for a document without sentence boundaries.
-        """
+        """Annotate a document."""
         self._annotate([doc], list(self._sentences(doc)))
         return doc
 
@@ -127,9 +119,7 @@ class Component(Pipe):
 
         If a batch fails, its documents are annotated one by one, and only those that fail go to the error handler.
 
-        stream: the documents to annotate.
-        batch_size: the number of documents whose sentences are annotated together.
-        """
+        batch_size: the number of documents whose sentences are annotated together."""
         for docs in minibatch(stream, batch_size):  # type: ignore[no-untyped-call]
             try:
                 self._annotate(docs, [sentence for doc in docs for sentence in self._sentences(doc)])
@@ -163,8 +153,7 @@ class Component(Pipe):
         """Write the model into a folder.
 
         path: the folder, which is made if it is absent.
-        exclude: an argument of the interface that is not used.
-        """
+        exclude: an argument of the interface that is not used."""
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         self.latent.save(folder / _FILE)
@@ -173,16 +162,14 @@ class Component(Pipe):
         """Read the model that `to_disk` has written.
 
         path: the folder of the component in a saved pipeline.
-        exclude: an argument of the interface that is not used.
-        """
+        exclude: an argument of the interface that is not used."""
         self._model = self._load(Path(path) / _FILE)
         return self
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Give the bytes of the model's file.
 
-        exclude: an argument of the interface that is not used.
-        """
+        exclude: an argument of the interface that is not used."""
         with TemporaryDirectory() as folder:
             self.to_disk(folder)
             return (Path(folder) / _FILE).read_bytes()
@@ -191,8 +178,7 @@ class Component(Pipe):
         """Read the model from the bytes that `to_bytes` has given.
 
         data: the bytes that `to_bytes` returned.
-        exclude: an argument of the interface that is not used.
-        """
+        exclude: an argument of the interface that is not used."""
         with TemporaryDirectory() as folder:
             (Path(folder) / _FILE).write_bytes(data)
             return self.from_disk(folder)
@@ -249,8 +235,7 @@ class SpectralDependency(Component):
         """Compute the scores of heads, relations, tags, lemmas and features.
 
         examples: predicted documents and their references.
-        kwargs: settings of spaCy's scorer, which are not used.
-        """
+        kwargs: settings of spaCy's scorer, which are not used."""
         examples = list(examples)
         scores: dict[str, Any] = Scorer.score_deps(examples, "dep", getter=_relation, ignore_labels=("p", "punct"))
         scores |= score_tags(examples, "tag", "pos", "morph", "lemma")
@@ -336,8 +321,7 @@ class SpectralTagger(Component):
     ...     _ = nlp.add_pipe("sentencizer")
     ...     _ = nlp.add_pipe("spectral_tagger", config={"model": path})
     ...     [token.pos_ for token in nlp("dogs bark")]
-    ['NOUN', 'VERB']
-    """
+    ['NOUN', 'VERB']"""
 
     models = (LatentTagger, AnchorHMM)
 
@@ -364,8 +348,7 @@ class SpectralTagger(Component):
         """Compute the accuracy of the tags that the model finds: `pos_acc` if they are universal, else `tag_acc`.
 
         examples: predicted documents and their references.
-        kwargs: settings of spaCy's scorer, which are not used.
-        """
+        kwargs: settings of spaCy's scorer, which are not used."""
         return score_tags(examples, self._attribute.removesuffix("_"))
 
 

@@ -42,8 +42,7 @@ class _Entry(NamedTuple):
 
     start, end: the first character of the constituent and the place after its last one, from the start of the sentence.
     labels: the labels of its phrases, the outermost first.
-    tag: the tag, if it is a word.
-    """
+    tag: the tag, if it is a word."""
 
     start: int
     end: int
@@ -55,8 +54,7 @@ def keep_constituents(doc: Doc, trees: Iterable[tuple[list[Token], Phrase]]) -> 
     """Store the constituents of a document in it, parents first; they replace earlier ones.
 
     Each sentence keeps its own, by characters: spaCy moves them with the sentence to other documents (`as_doc` with
-    user data, `Doc.from_docs`), and they hold when tokens are merged or split.
-    """
+    user data, `Doc.from_docs`), and they hold when tokens are merged or split."""
     for key in _keys(doc):
         del doc.user_data[key]
     for words, tree in trees:
@@ -94,11 +92,8 @@ def _keys(doc: Doc) -> list[Any]:
 class _Found(NamedTuple):
     """A constituent among those of its sentence.
 
-    doc: the document.
     offset: the first character of the sentence.
-    kept: the constituents of the sentence, as `_Entry` has them.
-    place: the number of the constituent.
-    """
+    kept: the constituents of the sentence, as `_Entry` has them."""
 
     doc: Doc
     offset: int
@@ -145,10 +140,7 @@ class _Found(NamedTuple):
 
 
 def _locate(span: Span) -> _Found | None:
-    """Find a span among the constituents that its document keeps; None for a span without words.
-
-    Raises NotAConstituentError if the span is not a constituent, and ValueError if the document has no constituents.
-    """
+    """Find a span among the constituents that its document keeps; None for a span without words."""
     words = words_of(span)
     if not words:
         return None
@@ -305,8 +297,7 @@ class SpectralConstituency(Component):
         The phrases of a reference are those of `doc.spans["constituents"]`, or those that the component has put there.
 
         examples: predicted documents and their references.
-        kwargs: settings of spaCy's scorer, which are not used.
-        """
+        kwargs: settings of spaCy's scorer, which are not used."""
         examples = list(examples)
         scores: dict[str, Any] = Scorer.score_spans(
             examples, "constituents", getter=_labelled_spans, has_annotation=_has_phrases, allow_overlap=True

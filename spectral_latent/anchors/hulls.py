@@ -76,8 +76,7 @@ class HullOptions(Options):
     prior: κ₀, the weight of the predicted point, in tokens (without "regression", of the mean of all points); with 0,
         points depend on contexts alone.
     penalty: the weight of the squared coefficients in the regression of points on spelling.
-    seed: the seed of the directions that "random" draws.
-    """
+    seed: the seed of the directions that "random" draws."""
 
     construction: HullName = "brown"
     window: Annotated[int, AtLeast(1), AtMost(100)] = 1
@@ -100,8 +99,7 @@ class AnchorOptions(Options):
     exchange: whether anchors are exchanged while the hull grows; see `choose_anchors`.
     sharpness: the power to which p(state | word) is raised; see `find_mixtures`.
     steps: the number of iterations of EM for the transitions; None to converge; see `maximise_likelihood`.
-    added: the pseudo-count of the transitions of every state, and of sentences, so that no sequence is impossible.
-    """
+    added: the pseudo-count of the transitions of every state, and of sentences, so that no sequence is impossible."""
 
     n_states: Annotated[int, AtLeast(1)] = 12
     candidates: Annotated[int, AtLeast(1)] = 300
@@ -122,8 +120,7 @@ class WordTypes:
     names: the words in lower case.
     sequences: the sentences, in which terminal x is type x.
     tokens: (n,) the number of tokens of each type.
-    capital: (n,) the share of its tokens that are capitalised.
-    """
+    capital: (n,) the share of its tokens that are capitalised."""
 
     names: list[str]
     sequences: Sequences
@@ -135,8 +132,6 @@ class WordTypes:
         """Number the types of sentences.
 
         Raises ValueError if a sentence is empty, and TypeError as `check_sentences` does.
-
-        sentences: the words of each sentence.
 
         >>> types = WordTypes.of([["The", "cat", "saw", "the", "Nile"]])
         >>> types.names, types.tokens, types.capital
@@ -186,11 +181,7 @@ class SpellingFeatures:
     Capital, hyphen and digit each have a feature for yes and a feature for no.
 
     index: the names of the features with their numbers; the first two are those of capitals.
-    Raises ValueError if the first features are others.
-
-    >>> SpellingFeatures.of(["a-1"]).names
-    ['capital', 'no capital', 'hyphen', 'digit', '-1', '--1', '-a-1']
-    """
+    Raises ValueError if the first features are others."""
 
     index: Annotated[Vocabulary[str], Text()]
 
@@ -239,8 +230,7 @@ class SpellingRegression(NamedTuple):
 
     features: the features φ of spelling; None for a prediction by the mean alone.
     mean: (d,) the weighted mean of the points of the corpus.
-    weights: (s, d) the weights of the features; s is 0 without features.
-    """
+    weights: (s, d) the weights of the features; s is 0 without features."""
 
     features: SpellingFeatures | None
     mean: Annotated[FloatArray, Axes("d")]
@@ -256,21 +246,14 @@ class SpellingRegression(NamedTuple):
 class Hull(NamedTuple):
     """The points (n, d) of all types, and the regression that predicts the points of unseen words.
 
-    Points of the construction "brown" have length one.
-    """
+    Points of the construction "brown" have length one."""
 
     points: FloatArray
     spelling: SpellingRegression
 
 
 def build_hull(types: WordTypes, dimensions: int, options: HullOptions) -> Hull:
-    """Compute the points of all types.
-
-    >>> types = WordTypes.of([["the", "cat", "saw", "a", "dog"], ["a", "dog", "saw", "the", "cat"]])
-    >>> points = build_hull(types, 2, HullOptions(spelling="none", prior=0.0)).points
-    >>> bool(np.allclose(points[types.names.index("cat")], points[types.names.index("dog")], atol=0.01))
-    True
-    """
+    """Compute the points of all types."""
     points = _context_points(types, dimensions, options)
     spelling = _regression(points, types, options)
     if options.prior > 0:
@@ -289,12 +272,7 @@ def context_counts(sequences: Sequences, n_types: int, window: int) -> scipy.spa
     """Count the contexts of every type: C (n, 2 window (n + 1)).
 
     The columns are the contexts at the place before, at the place after, two places before, and so on.  At each place,
-    context n means that the place is beyond the end of the sentence.
-
-    >>> context_counts(Sequences.of([[0, 1]]), n_types=2, window=1).toarray()
-    array([[0., 0., 1., 0., 1., 0.],
-           [1., 0., 0., 0., 0., 1.]])
-    """
+    context n means that the place is beyond the end of the sentence."""
     x = sequences.terminal
     tables = []
     for distance in range(1, window + 1):
@@ -319,12 +297,7 @@ def canonical_svd(
     Returns U (n, k), σ (k,) and V (d, k).
 
     counts: (n, d) C, the joint counts of rows and columns.
-    totals: #x (n,) and #c (d,), the counts of rows and of columns.
-
-    >>> counts = scipy.sparse.csr_array([[2.0, 0.0], [0.0, 8.0]])
-    >>> canonical_svd(counts, (np.array([2.0, 8.0]), np.array([2.0, 8.0])), 2, smoothing=0.0)[1]
-    array([1., 1.])
-    """
+    totals: #x (n,) and #c (d,), the counts of rows and of columns."""
     by_row, by_column = (np.maximum(total + smoothing, TINY) ** (-power / 2) for total in totals)  # some may be 0
     powers = counts.copy()
     powers.data = counts.data**power

@@ -134,8 +134,7 @@ class AnchorHMM(Tagger, StoredModel):
         sentences: the words of each sentence; any iterable, which is read once.
         options: the settings of training; None for `AnchorOptions()`.
         anchors: the anchor of each state; if not given, anchors are found with `n_states` and `candidates`.
-        listener: is told the progress of EM for the transitions.
-        """
+        listener: is told the progress of EM for the transitions."""
         options = given_or(AnchorOptions(), options)
         try:
             types = WordTypes.of(sentences)
@@ -174,17 +173,11 @@ class AnchorHMM(Tagger, StoredModel):
         return {self.words[x]: h for h, x in enumerate(self.anchor_types.tolist())}
 
     def top_types(self, n_words: int = 10) -> IntArray:
-        """Find the types (m, n_words) that each state is likeliest to emit, likeliest first.
-
-        n_words: the number of types for each state.
-        """
+        """Find the types (m, n_words) that each state is likeliest to emit, likeliest first."""
         return np.argsort(-self.hidden.emission, axis=1, kind="stable")[:, :n_words]
 
     def top_words(self, n_words: int = 10) -> list[list[tuple[str, float]]]:
-        """List the words that each state is likeliest to emit, with o(x | h) (Table 4).
-
-        n_words: the number of words for each state.
-        """
+        """List the words that each state is likeliest to emit, with o(x | h) (Table 4)."""
         return [
             [(self.words[x], float(emission[x])) for x in row]
             for row, emission in zip(self.top_types(n_words), self.hidden.emission, strict=True)
@@ -195,8 +188,7 @@ class AnchorHMM(Tagger, StoredModel):
 
         words: the words as they are spelt.
 
-        Raises TypeError for a string in place of the words, or a word that is not a string.
-        """
+        Raises TypeError for a string in place of the words, or a word that is not a string."""
         check_words(words)
         capital = np.array([word[:1].isupper() for word in words], dtype=float)
         points = self.spelling.predict([word.lower() for word in words], capital)
@@ -211,8 +203,7 @@ class AnchorHMM(Tagger, StoredModel):
     def _encode(self, sentences: Iterable[Sequence[str]]) -> tuple[Sequences, HiddenMarkov]:
         """Number the words of sentences, and make a model with the emissions of these words alone.
 
-        An unseen word has the probability of a word that was seen once.
-        """
+        An unseen word has the probability of a word that was seen once."""
         unseen = Vocabulary[str]()
         n = len(self.words)
 
@@ -244,10 +235,7 @@ class AnchorHMM(Tagger, StoredModel):
 
         Any unseen word has the probability of a word that was seen once.
 
-        Raises TypeError if a sentence is not a list of strings, and ValueError if a sentence is empty.
-
-        sentences: the words of each sentence.
-        """
+        Raises TypeError if a sentence is not a list of strings, and ValueError if a sentence is empty."""
         return state_posteriors(*self._encode(check_sentences(sentences)))[1]
 
     @cached_property
@@ -258,10 +246,7 @@ class AnchorHMM(Tagger, StoredModel):
     def label(self, tags: Mapping[str, Hashable]) -> AnchorHMM:
         """Give every anchor and its state a tag; the new model is a tagger.
 
-        Raises ValueError if a word is not an anchor, or if an anchor has no tag or one that no file can hold.
-
-        tags: the tag of each anchor.
-        """
+        Raises ValueError if a word is not an anchor, or if an anchor has no tag or one that no file can hold."""
         check_kind(tags, Mapping)
         check_labels(tag for tag in tags.values() if isinstance(tag, str))
         if strange := [word for word in tags if word not in self.anchors]:
@@ -283,12 +268,10 @@ _ENDINGS = (".pdf", ".png", ".svg")
 class AnchorRow(NamedTuple):
     """A state of a model.
 
-    state: the number of the state.
     anchor: the word that no other state emits.
     label: the state's tag; None before anchors are labelled.
     share: the share of the state among all tokens, between 0 and 1.
-    words: the words that the state is likeliest to emit, with o(x | h).
-    """
+    words: the words that the state is likeliest to emit, with o(x | h)."""
 
     state: int
     anchor: str
@@ -302,8 +285,7 @@ class AnchorPlane(NamedTuple):
 
     anchor_points: (m, 2) the points of the anchors.
     words: n words that states are likeliest to emit.
-    points: (n, 2) the points of these words.
-    """
+    points: (n, 2) the points of these words."""
 
     anchor_points: FloatArray
     words: list[str]
@@ -324,13 +306,7 @@ def anchor_rows(model: AnchorHMM, top: int = 10) -> list[AnchorRow]:
 
 
 def anchor_table(model: AnchorHMM, top: int = 10) -> str:
-    """Format the states as lines of text, with shares in percent, and with labels if there are any.
-
-    >>> print(anchor_table(AnchorHMM.train([["It", "rains"], ["it", "snows"]] * 3).label({"it": "N", "rains": "V"})))
-    state  anchor  label  share  top words
-        0  it      N       50.0  it 1.000
-        1  rains   V       50.0  rains 0.500, snows 0.500
-    """
+    """Format the states as lines of text, with shares in percent, and with labels if there are any."""
     rows = [("state", "anchor", "label", "share", "top words")]
     for row in anchor_rows(model, top):
         words = ", ".join(f"{printable(word)} {p:.3f}" for word, p in row.words if p >= 0.0005)
@@ -347,12 +323,7 @@ def anchor_table(model: AnchorHMM, top: int = 10) -> str:
 
 
 def anchor_plane(model: AnchorHMM, top: int = 10) -> AnchorPlane:
-    """Project anchors and likely words to the plane of the anchors' first two principal directions.
-
-    >>> plane = anchor_plane(AnchorHMM.train([["It", "rains"], ["it", "snows"]] * 3))
-    >>> plane.anchor_points.shape, plane.words, plane.points.shape
-    ((2, 2), ['it', 'rains', 'snows'], (3, 2))
-    """
+    """Project anchors and likely words to the plane of the anchors' first two principal directions."""
     order = model.top_types(top)
     types = np.unique(order[np.take_along_axis(model.hidden.emission, order, axis=1) > 0.0])
     joint = model.hidden.emission[:, types].T * model.state_prior  # p(x, h)
@@ -370,8 +341,7 @@ def draw_anchors(model: AnchorHMM, path: str | os.PathLike[str], top: int = 30) 
     """Draw `anchor_plane`: anchors with their names and labels, words as dots.
 
     The same model gives the same SVG.  Raises ImportError without matplotlib, and ValueError for another ending of the
-    picture's name.
-    """
+    picture's name."""
     if Path(path).suffix.lower() not in _ENDINGS:
         raise ValueError(f"{os.fspath(path)}: name a picture that ends in {', '.join(_ENDINGS)}")
     with needs_matplotlib():

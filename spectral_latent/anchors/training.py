@@ -53,14 +53,7 @@ def choose_anchors(
     none if there are no points.
 
     points: (n, d) the points of the types.
-    tokens: (n,) the number of tokens of each type.
-    exchange: whether anchors are exchanged: each in turn is replaced by the candidate farthest from the span of the
-        other anchors, until no anchor changes, at most ten times.  The paper does not exchange anchors.
-
-    >>> points = np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0], [0.9, 0.1]])
-    >>> choose_anchors(points, tokens=np.array([9.0, 5.0, 4.0, 3.0]), n_states=2, candidates=4)
-    array([1, 2])
-    """
+    tokens: (n,) the number of tokens of each type."""
     if not len(points):
         return np.zeros(0, dtype=np.int64)
     least = np.sort(tokens)[::-1][min(candidates, len(tokens)) - 1]
@@ -85,13 +78,7 @@ def find_mixtures(points: FloatArray, anchor_points: FloatArray, sharpness: floa
     """Find p(h | x) (n, m): the convex weights of the nearest point of the hull, raised to a power and normalised.
 
     points: (n, d) the points of types.
-    anchor_points: (m, d) the points of anchors, which are the corners of the hull.
-    sharpness: the power; 1 is Proposition 4.1.  Noise moves points into the hull, which gives words a share of wrong
-        states.  Because most types have one tag (Table 5), a power above 1 makes these shares small.
-
-    >>> find_mixtures(np.array([[0.75, 0.25]]), np.eye(2), sharpness=2.0)
-    array([[0.9, 0.1]])
-    """
+    anchor_points: (m, d) the points of anchors, which are the corners of the hull."""
     weights = convex_weights(points, anchor_points)
     powers = (weights / weights.max(axis=1, keepdims=True)) ** sharpness  # the largest is 1: no row becomes zero
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
@@ -103,8 +90,7 @@ class Bigrams:
 
     before, after, count: (k,) pairs of neighbouring types, and the count of each pair.
     first, first_count: (f,) types that begin sequences, and the count of each.
-    unigrams: (n,) the number of tokens of each type.
-    """
+    unigrams: (n,) the number of tokens of each type."""
 
     before: IntArray
     after: IntArray
@@ -121,12 +107,7 @@ class Bigrams:
 
 
 def count_bigrams(sequences: Sequences, n_types: int) -> Bigrams:
-    """Count the types and pairs of neighbours of sequences.
-
-    >>> bigrams = count_bigrams(Sequences.of([[0, 1], [0]]), n_types=2)
-    >>> bigrams.before, bigrams.after, bigrams.count, bigrams.first, bigrams.first_count
-    (array([0, 0, 1]), array([1, 2, 2]), array([1., 1., 1.]), array([0]), array([2.]))
-    """
+    """Count the types and pairs of neighbours of sequences."""
     x = sequences.terminal
     following = np.where(sequences.is_last, n_types, sequences.shift(x, 1))
     key, count = np.unique(x * (n_types + 1) + following, return_counts=True)
@@ -140,11 +121,7 @@ def emissions_of_mixtures(mixtures: FloatArray, unigrams: FloatArray) -> tuple[F
     """Compute π̄ (m,) and O (m, n), equations 4 and 5.
 
     mixtures: (n, m) the probabilities p(h | x).
-    unigrams: (n,) the number of tokens of each type.
-
-    >>> emissions_of_mixtures(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([1.0, 1.0]))
-    (array([0.75, 0.25]), array([[0.67, 0.33], [0. , 1. ]]))
-    """
+    unigrams: (n,) the number of tokens of each type."""
     u = unigrams / unigrams.sum()
     state_prior = u @ mixtures
     return state_prior, (mixtures * u[:, None]).T / np.maximum(state_prior, TINY)[:, None]
@@ -155,11 +132,7 @@ def hidden_markov_with_end(initial: FloatArray, following: FloatArray, emission:
 
     initial: (m,) the probabilities π of the first state.
     following: (m, m + 1) the probabilities of the next state, and of the end in the last column; rows sum to one.
-    emission: (m, n) the probabilities O of types.
-
-    >>> hidden_markov_with_end(np.ones(1), np.array([[0.75, 0.25]]), np.ones((1, 1))).stop
-    array([0.25])
-    """
+    emission: (m, n) the probabilities O of types."""
     going_on = following[:, :-1].sum(axis=1, keepdims=True)
     uniform = np.full((len(initial), len(initial)), 1.0 / len(initial))  # for states that the end always follows
     transition = np.divide(following[:, :-1], going_on, out=uniform, where=going_on > TINY)
@@ -174,13 +147,7 @@ def maximise_likelihood(
     Equation 8 is solved exactly, by least squares over the simplex.  Equation 9, the log-likelihood of bigrams, is
     concave.  EM maximises it from uniform rows: many steps reach the maximum, and a few steps stay nearer to uniform.
 
-    mixtures: (n, m) the probabilities p(h | x).
-
-    >>> bigrams = count_bigrams(Sequences.of([[0, 1], [0, 1]]), n_types=2)
-    >>> model = maximise_likelihood(np.eye(2), bigrams, steps=1)
-    >>> model.initial, model.transition[0], model.stop  # type 1 follows type 0, and the end follows type 1
-    (array([1., 0.]), array([0., 1.]), array([0., 1.]))
-    """
+    mixtures: (n, m) the probabilities p(h | x)."""
     n, m = mixtures.shape
     state_prior, emission = emissions_of_mixtures(mixtures, bigrams.unigrams)
     emits = np.zeros((n + 1, m + 1))  # the end of a sequence, type n, is emitted by the end, state m

@@ -48,11 +48,8 @@ _Row = tuple[int, ...]
 class Trial(NamedTuple):
     """An automaton that was tried.
 
-    estimator: the estimator.
-    n_states: the number of states.
     nats: the mean log-likelihood of a held-out string.
-    seconds: the computed seconds of an iteration of EM; 0 for spectral automata.
-    """
+    seconds: the computed seconds of an iteration of EM; 0 for spectral automata."""
 
     estimator: AutomatonEstimator
     n_states: int
@@ -67,12 +64,7 @@ def _hankel(rows: Sequence[_Row], n_symbols: int, options: AutomatonOptions) -> 
 
 
 def train_automaton(rows: Sequence[_Row], n_symbols: int, options: AutomatonOptions) -> Factorisation:
-    """Train an automaton with a given number of states.
-
-    rows: the symbols of each string.
-    n_symbols: the number of symbols.
-    options: the settings, with a number of states.
-    """
+    """Train an automaton with a given number of states."""
     assert options.n_states is not None
     if options.estimator == "spectral":
         hankel = _hankel(rows, n_symbols, options)
@@ -125,13 +117,7 @@ def choose_automaton(
 ) -> tuple[Factorisation, AutomatonOptions, list[Trial]]:
     """Train the automaton under which held-out strings are likeliest, of those that the budget allows.
 
-    rows: the symbols of each string.
-    n_symbols: the number of symbols.
-    options: the settings; the number of states and the estimator are chosen.
-    likelihoods: computes the log-probabilities of strings under an automaton that was not trained by EM.
-
-    Returns the automaton, the settings that were chosen, and what was tried.
-    """
+    Returns the automaton, the settings that were chosen, and what was tried."""
     kept, held_out = _hold_out(rows, options.seed)
     if not held_out:
         _log.warning("too few strings (%d) to choose the number of states, which is %d", len(rows), _N_STATES)

@@ -56,9 +56,6 @@ _ZERO = 1e-10  # a singular value of a block that is a smaller share of the larg
 def strings_up_to(symbols: Iterable[_Symbol], length: int) -> list[tuple[_Symbol, ...]]:
     """List all strings of at most `length` symbols, the shortest first.
 
-    symbols: the symbols.
-    length: the length of the longest strings.
-
     >>> strings_up_to("ab", 2)
     [(), ('a',), ('b',), ('a', 'a'), ('a', 'b'), ('b', 'a'), ('b', 'b')]
     """
@@ -67,11 +64,7 @@ def strings_up_to(symbols: Iterable[_Symbol], length: int) -> list[tuple[_Symbol
 
 
 def counts_of(strings: Sequence[_String], counted: Counted, longest: int) -> dict[_String, float]:
-    """Count strings, or all their prefixes, suffixes or factors, and divide by the number of strings.
-
-    >>> counts_of([(0, 1), (0,)], "prefixes", longest=1)
-    {(): 1.0, (0,): 1.0}
-    """
+    """Count strings, or all their prefixes, suffixes or factors, and divide by the number of strings."""
     counts: Counter[_String] = Counter()
     for string in strings:
         n = len(string)
@@ -84,22 +77,14 @@ def counts_of(strings: Sequence[_String], counted: Counted, longest: int) -> dic
 
 
 class Basis(NamedTuple):
-    """The rows and columns of a block of a Hankel matrix; both contain the empty string.
-
-    prefixes: the rows.
-    suffixes: the columns.
-    """
+    """The rows and columns of a block of a Hankel matrix; both contain the empty string."""
 
     prefixes: Sequence[_String]
     suffixes: Sequence[_String]
 
     @staticmethod
     def frequent(values: Mapping[_String, float], length: int, size: int) -> Basis:
-        """Choose the beginnings and the ends of strings with the largest sums of values.
-
-        >>> Basis.frequent({(0, 1): 1.0, (0, 0): 2.0}, length=1, size=3)
-        Basis(prefixes=[(), (0,)], suffixes=[(), (0,), (1,)])
-        """
+        """Choose the beginnings and the ends of strings with the largest sums of values."""
         beginnings: dict[_String, float] = {(): np.inf}
         ends: dict[_String, float] = {(): np.inf}
         for string, value in values.items():
@@ -115,8 +100,7 @@ class Factorisation(NamedTuple):
 
     initial: (m,) the vector α, before the first symbol.
     step: (n, m, m) the matrix A_x of each symbol.
-    final: (m,) the vector β, after the last symbol.
-    """
+    final: (m,) the vector β, after the last symbol."""
 
     initial: FloatArray
     step: FloatArray
@@ -127,12 +111,7 @@ class Factorisation(NamedTuple):
         return Factorisation(*(np.asarray(number, dtype=kind) for number in self))
 
     def of_strings(self, counted: Counted) -> Factorisation:
-        """Turn the automaton of mean counts into the automaton of the distribution of strings.
-
-        >>> half = Factorisation(np.array([1.0]), np.array([[[0.5]]]), np.array([1.0]))  # f(u Σ*) = 2^-|u|
-        >>> half.of_strings("prefixes").final
-        array([0.5])
-        """
+        """Turn the automaton of mean counts into the automaton of the distribution of strings."""
         remaining = np.eye(len(self.initial)) - self.step.sum(axis=0)
         initial = self.initial @ remaining if counted in ("suffixes", "factors") else self.initial
         final = remaining @ self.final if counted in ("prefixes", "factors") else self.final
@@ -143,8 +122,7 @@ class Hankel(NamedTuple):
     """Blocks of a Hankel matrix; the first row and the first column belong to the empty string.
 
     matrix: (P, S) the block H.
-    steps: the block H_x (P, S) of each symbol x.
-    """
+    steps: the block H_x (P, S) of each symbol x."""
 
     matrix: scipy.sparse.csr_array
     steps: Sequence[scipy.sparse.csr_array]
@@ -153,9 +131,7 @@ class Hankel(NamedTuple):
     def of(values: Mapping[_String, float], basis: Basis, n_symbols: int) -> Hankel:
         """Fill the blocks with the values of strings; other strings have the value zero.
 
-        values: the value f of each string.
         basis: the rows and the columns, the empty string first.
-        n_symbols: the number of symbols, n.
 
         >>> Hankel.of({(): 1.0, (0,): 0.5}, Basis([(), (0,)], [()]), n_symbols=1).matrix.toarray()
         array([[1. ],
@@ -181,8 +157,7 @@ class Hankel(NamedTuple):
     def weights(self, pseudo: float) -> tuple[FloatArray, FloatArray]:
         """Compute the weights of rows (P,) and of columns (S,): one over the root of the sum of their counts.
 
-        pseudo: a number that is added to each sum.
-        """
+        pseudo: a number that is added to each sum."""
         rows, columns = (np.asarray(self.matrix.sum(axis=axis)).ravel() for axis in (1, 0))
         return np.asarray((rows + pseudo) ** -0.5), np.asarray((columns + pseudo) ** -0.5)
 
@@ -190,8 +165,7 @@ class Hankel(NamedTuple):
         """Find an automaton by a singular value decomposition.
 
         n_states: the number of states, or fewer if the rank of the matrix is smaller; None for the rank.
-        weights: a positive weight of each row (P,) and of each column (S,); all are one if not given.
-        """
+        weights: a positive weight of each row (P,) and of each column (S,); all are one if not given."""
         r, c = weights or map(np.ones, self.matrix.shape)
         most = min(self.matrix.shape) if n_states is None else n_states
         u, d, v = truncated_svd(
@@ -225,14 +199,7 @@ def _compress(rows: FloatArray) -> FloatArray:
 
 
 def forward_factor(automaton: Factorisation) -> FloatArray:
-    """Compute a factor F (k, m) of the sum of a_uᵀ a_u over all strings, with k ≤ m.
-
-    Raises ValueError if the sum is infinite.
-
-    >>> half = Factorisation(np.array([1.0]), np.array([[[0.5]]]), np.array([0.5]))
-    >>> abs(forward_factor(half)).round(6)  # the root of 1 + 1/4 + 1/16 + ...
-    array([[1.154701]])
-    """
+    """Compute a factor F (k, m) of the sum of a_uᵀ a_u over all strings, with k ≤ m."""
     of_length = automaton.initial[None]  # a factor of the sum over the strings of one length
     total = of_length
     for _ in range(_MOST_STEPS):
@@ -248,14 +215,7 @@ def forward_factor(automaton: Factorisation) -> FloatArray:
 
 
 def balance(automaton: Factorisation) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Find the singular values (k,) that are not zero, the largest first, and L (k, m) and R (m, k).
-
-    Raises ValueError if the sum of f(x)² over all strings is infinite.
-
-    >>> half = Factorisation(np.array([1.0]), np.array([[[0.5]]]), np.array([0.5]))
-    >>> balance(half)[0].round(6)
-    array([0.666667])
-    """
+    """Find the singular values (k,) that are not zero, the largest first, and L (k, m) and R (m, k)."""
     # The backward vectors of strings are the forward vectors of the mirrored strings.
     mirrored = Factorisation(automaton.final, automaton.step.transpose(0, 2, 1), automaton.initial)
     forward = forward_factor(automaton)

@@ -46,7 +46,6 @@ class WeightedAutomaton(SequenceModel[SequenceGrammar[Any, Alphabet], Sequence[H
     If f is a distribution, or nearly so, the automaton predicts as other models of sequences do, and the empty string
     is a string like others.
 
-    observations: the n symbols.
     initial: (m,) the vector α, before the first symbol.
     step: (n, m, m) the matrix A_x of each symbol.
     final: (m,) the vector β, after the last symbol.
@@ -144,7 +143,6 @@ class WeightedAutomaton(SequenceModel[SequenceGrammar[Any, Alphabet], Sequence[H
         The automaton is the function itself if its Hankel matrix has no larger rank than the block that is asked for.
 
         f: the function, which is called once for each of the strings u v and u x v.
-        symbols: the symbols x.
         prefixes: strings u, such as `strings_up_to` lists; the empty string is added.
         suffixes: strings v; the empty string is added.
         n_states: the number of states; None for the rank of the block.
@@ -180,8 +178,7 @@ class WeightedAutomaton(SequenceModel[SequenceGrammar[Any, Alphabet], Sequence[H
     def of_hmm(model: LatentHMM) -> WeightedAutomaton:
         """Write a latent hidden Markov model as an automaton, which has one more state, for the end.
 
-        model: a model of any estimator; the probability of symbols that it has not seen is left out.
-        """
+        model: a model of any estimator; the probability of symbols that it has not seen is left out."""
         check_kind(model, LatentHMM)
         _, latent = model.grammar.proper
         (spine,) = latent.binary
@@ -230,8 +227,7 @@ class WeightedAutomaton(SequenceModel[SequenceGrammar[Any, Alphabet], Sequence[H
 
         With the matrices A_x as rows, (n, m²) = Q R: Q has the vectors of the symbols, R the tensor of the spine.  The
         numbers of a probabilistic automaton are probabilities given that the string is not empty, with Q = 1.  The
-        coarse model has all symbols that are known, and the end, equally likely.
-        """
+        coarse model has all symbols that are known, and the end, equally likely."""
         n, m = self.step.shape[:2]
         # Symbols that are known and those that are not share what a place emits.
         step = self.step * (1.0 + self.unseen)
@@ -301,8 +297,7 @@ class WeightedAutomaton(SequenceModel[SequenceGrammar[Any, Alphabet], Sequence[H
           start0 [shape=point];
           start0 -> 0 [label="1"];
           0 -> 0 [label="a 0.25"];
-        }
-        """
+        }"""
         lines = ["digraph {", "  rankdir=LR;"]
         lines += [f'  {h} [label="{h}: {p:.3g}"];' for h, p in enumerate(self.final.tolist())]
         for h in np.flatnonzero(np.abs(self.initial) >= least).tolist():
@@ -324,8 +319,7 @@ class WeightedAutomaton(SequenceModel[SequenceGrammar[Any, Alphabet], Sequence[H
     def singular_values(self) -> FloatArray:
         """The singular values of the Hankel matrix H[u, v] = f(u v) of all strings, the largest first.
 
-        Raises ValueError if the sum of f(x)² over all strings is infinite.
-        """
+        Raises ValueError if the sum of f(x)² over all strings is infinite."""
         return self._balanced[0]
 
     def minimise(self, n_states: int | None = None) -> WeightedAutomaton:

@@ -32,8 +32,7 @@ class AutomatonOptions(Options):
         They are computed from the sizes and not measured, so that the choice is the same everywhere.
     seed: the seed of the random starts, and of the strings that are held out.
     random_starts: the number of random starts of EM for a given number of states, and for the chosen one if the budget
-        allows; one start serves for each choice.
-    """
+        allows; one start serves for each choice."""
 
     later: ClassVar[frozenset[str]] = frozenset({"estimator", "seconds", "seed", "random_starts"})
     n_states: Annotated[int, AtLeast(1), AtMost(10**9)] | None = None

@@ -53,8 +53,7 @@ class _Trie(NamedTuple):
     groups: the last symbol, the first prefix and the end of each group of prefixes of one length and last symbol; the
         parents of a group are all different.
     node: (T,) the number of each string, which is a prefix of itself.
-    weight: (T,) the number of times that each string occurs.
-    """
+    weight: (T,) the number of times that each string occurs."""
 
     parent: IntArray
     groups: list[tuple[int, int, int]]
@@ -123,8 +122,7 @@ class Strings(NamedTuple):
 
     parts: the prefixes of the strings, in parts that fit in memory.
     weight: the number of strings, with those that are the same.
-    n_places: the number of prefixes of all parts, by which the time of an iteration grows.
-    """
+    n_places: the number of prefixes of all parts, by which the time of an iteration grows."""
 
     parts: list[_Trie]
     weight: float
@@ -132,13 +130,7 @@ class Strings(NamedTuple):
 
     @staticmethod
     def of(rows: Sequence[tuple[int, ...]]) -> Strings:
-        """Count strings.
-
-        rows: the symbols of each string.
-
-        >>> Strings.of([(0, 1), (), (0, 1)]).parts[0].weight
-        array([1., 2.])
-        """
+        """Count strings."""
         counts = Counter(rows)
         distinct = sorted(counts)  # strings with the same beginning stand together
         ends = np.cumsum([len(row) + 1 for row in distinct])
@@ -161,11 +153,7 @@ class Strings(NamedTuple):
 
 
 def log_likelihood(strings: Strings, automaton: Factorisation) -> float:
-    """Compute the log-likelihood of strings.
-
-    strings: the strings.
-    automaton: a probabilistic automaton.
-    """
+    """Compute the log-likelihood of strings."""
     return float(sum(trie.weight @ trie.forward(automaton)[2] for trie in strings.parts))
 
 
@@ -179,8 +167,7 @@ def _expect(strings: Strings, automaton: Factorisation) -> tuple[Factorisation, 
 def _normalise(counts: Factorisation, otherwise: Factorisation, is_markov: bool = False) -> Factorisation:
     """Divide numbers by their sums; a state without any keeps those of another automaton.
 
-    Of a hidden Markov model, the next symbol and the next state are independent given the state before.
-    """
+    Of a hidden Markov model, the next symbol and the next state are independent given the state before."""
     if is_markov:
         symbols, states = counts.step.sum(axis=2), counts.step.sum(axis=0)
         steps = symbols[:, :, None] * (states / np.maximum(states.sum(axis=1, keepdims=True), _SMALL))
@@ -198,9 +185,7 @@ def _normalise(counts: Factorisation, otherwise: Factorisation, is_markov: bool 
 class AutomatonLearner(NamedTuple):
     """The steps of EM on strings (`estimation.starts.Learner`).
 
-    strings: the strings to learn from.
-    is_markov: whether the automaton is a hidden Markov model, and remains one.
-    """
+    is_markov: whether the automaton is a hidden Markov model, and remains one."""
 
     strings: Strings
     is_markov: bool = False
@@ -235,20 +220,8 @@ def climb(
 ) -> tuple[Factorisation, float]:
     """Train a probabilistic automaton by EM from one start, and stop when held-out strings become less likely.
 
-    strings: the strings to learn from.
-    start: the automaton at the start.
-    iterations: the largest number of iterations.
-    held_out: other strings; None to make all iterations.
-    is_markov: whether the automaton is a hidden Markov model, and remains one.
-
     Returns the automaton, and the log-likelihood of the held-out strings under it, smoothed; of the strings themselves
-    if none are held out.
-
-    >>> coin = Factorisation(np.ones(1), np.array([[[0.3]], [[0.3]]]), np.array([0.4]))
-    >>> found, _ = climb(Strings.of([(0,), (0, 1), ()]), coin, iterations=5)
-    >>> found.step.ravel().round(3), found.final.round(3)
-    (array([0.333, 0.167]), array([0.5]))
-    """
+    if none are held out."""
     learner = AutomatonLearner(strings, is_markov)
     return _climb_on(Ascent(learner, start), learner.least, iterations, held_out)
 
@@ -266,11 +239,7 @@ def climb_from_starts(
 ) -> tuple[Factorisation, float]:
     """Train as `climb` does from several random starts, which climb together at first; see `estimation.starts`.
 
-    seeds: a seed for each start.
-    precision: the type of the numbers.
-
-    Returns what `climb` returns, of the start that comes to the best end.
-    """
+    Returns what `climb` returns, of the start that comes to the best end."""
     learner = AutomatonLearner(strings, is_markov)
     starts = (draw_automaton(strings, n_symbols, n_states, seed, is_markov=is_markov) for seed in seeds)
     ascents = leaders(learner, (start.of_precision(precision) for start in starts), iterations, learner.least, _ROUNDS)
@@ -279,11 +248,7 @@ def climb_from_starts(
 
 
 def n_iterations_from(n_starts: int, iterations: int) -> int:
-    """Count the iterations of `climb_from_starts` at most.
-
-    >>> n_iterations_from(n_starts=9, iterations=120)
-    480
-    """
+    """Count the iterations of `climb_from_starts` at most."""
     ((together, n_left),) = _ROUNDS
     return together * n_starts + min(n_left, n_starts) * (iterations - together)
 
@@ -307,11 +272,7 @@ def _climb_on(
 
 
 def smooth(automaton: Factorisation, share: float = 1e-3) -> Factorisation:
-    """Give a share of the probability of each state to all symbols, next states and the end.
-
-    automaton: a probabilistic automaton.
-    share: the share.
-    """
+    """Give a share of the probability of each state to all symbols, next states and the end."""
     n, m, _ = automaton.step.shape
     return Factorisation(
         (1.0 - share) * automaton.initial + share / m,
@@ -323,14 +284,7 @@ def smooth(automaton: Factorisation, share: float = 1e-3) -> Factorisation:
 def draw_automaton(
     strings: Strings, n_symbols: int, n_states: int, seed: int, *, is_markov: bool = False
 ) -> Factorisation:
-    """Draw a probabilistic automaton from which EM starts: near the frequencies of symbols and of ends.
-
-    strings: the strings to learn from.
-    n_symbols: the number of symbols.
-    n_states: the number of states.
-    seed: the seed of the draws.
-    is_markov: whether the automaton is a hidden Markov model.
-    """
+    """Draw a probabilistic automaton from which EM starts: near the frequencies of symbols and of ends."""
     rng = np.random.default_rng(seed)
     frequency = strings.frequencies(n_symbols)
     end = strings.weight / (strings.weight + frequency.sum())

@@ -20,11 +20,7 @@ __all__ = ["anchors"]
 
 
 def _label(given: str) -> tuple[str, str]:
-    """Divide a label into an anchor, in lower case, and its tag.
-
-    >>> _label("The=DET"), _label("==PUNCT")
-    (('the', 'DET'), ('=', 'PUNCT'))
-    """
+    """Divide a label into an anchor, in lower case, and its tag."""
     anchor, _, tag = given.rpartition("=")
     if not anchor or not tag:
         raise click.UsageError(f"--label {given}: give an anchor and its tag, as in the=DET")
@@ -73,11 +69,10 @@ def anchors(
     between 0 and 1.  One label for each anchor makes the model a tagger.  A model with labels keeps those that are not
     given again.
 
-    \b
+    
     Examples:
       spectral-latent anchors anchors.model --picture anchors.svg
-      spectral-latent anchors anchors.model --label the=DET --label dog=NOUN ... -o tagger.model
-    """
+      spectral-latent anchors anchors.model --label the=DET --label dog=NOUN ... -o tagger.model"""
     from spectral_latent.anchors.model import anchor_rows, anchor_table, draw_anchors
     from spectral_latent.tasks.kinds import load_model
     from spectral_latent.tasks.training import record_of

@@ -55,11 +55,10 @@ def check(
     the number of the tree, from 1, the words of the constituent, its label and posterior, and the likeliest constituent
     that would stand in its place.
 
-    \b
+    
     Examples:
       spectral-latent check trees.mrg
-      spectral-latent check sections/ --first 20 -o doubts.tsv
-    """
+      spectral-latent check sections/ --first 20 -o doubts.tsv"""
     from spectral_latent.constituency import Changes, check_trees
     from spectral_latent.constituency.cleaning import tagged_words
     from spectral_latent.estimation.progress import ProgressLine, silent

@@ -167,7 +167,7 @@ def _import(_context: click.Context, _option: click.Parameter, modules: tuple[st
 def main() -> None:
     """Latent-variable grammars and taggers by spectral learning.
 
-    \b
+    
     Parse now, or train a parser of your own:
       echo "The cat sat on the mat." | spectral-latent parse en --text
       spectral-latent train constituency nltk:treebank:train -o wsj.model
@@ -176,8 +176,7 @@ def main() -> None:
     Exit status: 0 for success; 1 for data or models that cannot be used; 2 for a wrong command line, such as an unknown
     option or a file that cannot be written; 130 for a command that was interrupted; 141 if nobody reads its
     output to the end.  Input is UTF-8, or UTF-16 with a byte order mark, and may be compressed by gzip; output is
-    UTF-8.
-    """
+    UTF-8."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
 

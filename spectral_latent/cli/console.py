@@ -35,11 +35,7 @@ class Console(Watch):
             self.message(f"{title}\n{indent(table, '  ')}")
 
     def bar(self, items: Iterable[_T], label: str, length: int | None = None) -> Iterator[_T]:
-        """Return the items, with a progress bar if standard error is a terminal that can move its cursor.
-
-        >>> list(Console(quiet=True).bar("abc", "Reading"))
-        ['a', 'b', 'c']
-        """
+        """Return the items, with a progress bar if standard error is a terminal that can move its cursor."""
         if not self.shows_progress:
             yield from items
         else:

@@ -33,16 +33,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command; the error for one that does not exist names similar commands, or all.
-
-        >>> group = Commands("cook", commands={"boil": click.Command("boil"), "fry": click.Command("fry")})
-        >>> group.resolve_command(click.Context(group), ["bake"])
-        Traceback (most recent call last):
-        click.exceptions.UsageError: No such command 'bake'. Give one of boil, fry.
-        >>> group.resolve_command(click.Context(group), ["boyl"])
-        Traceback (most recent call last):
-        click.exceptions.UsageError: No such command 'boyl'. Did you mean boil?
-        """
+        """Find a command; the error for one that does not exist names similar commands, or all."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError:

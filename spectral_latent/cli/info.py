@@ -23,11 +23,10 @@ def info(model: str, as_json: bool) -> None:
     the defaults, and the record of `train`: the command, what was read, and the figures of --dev.  With --json, all
     lists are complete, and all options are given.
 
-    \b
+    
     Examples:
       spectral-latent info wsj.model
-      spectral-latent info wsj.model --json
-    """
+      spectral-latent info wsj.model --json"""
     description, summary = _descriptions(model)
     click.echo(json.dumps(description, ensure_ascii=False) if as_json else _table(summary))
 
@@ -58,11 +57,7 @@ def _descriptions(file: str) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def _text(value: Any) -> str:
-    """Write a fact on a line.
-
-    >>> _text({"f1": 87.5, "sentences": 3}), _text(None), _text(["a.mrg", "b.mrg"])
-    ('f1 87.5, sentences 3', '-', 'a.mrg, b.mrg')
-    """
+    """Write a fact on a line."""
     if isinstance(value, dict):
         return ", ".join(f"{name} {each}" for name, each in value.items()) or "-"
     if isinstance(value, list):
@@ -71,10 +66,5 @@ def _text(value: Any) -> str:
 
 
 def _table(summary: dict[str, str]) -> str:
-    """Write a line for each fact.
-
-    >>> print(_table({"kind": "tagger", "words": "3"}))
-    kind         tagger
-    words        3
-    """
+    """Write a line for each fact."""
     return "\n".join(f"{printable(name):<12} {printable(text)}" for name, text in summary.items())

@@ -77,12 +77,11 @@ def inspect(
 
     With --html, the page has all symbols and rules; with GOLD, also the errors of the model and examples of phrases.
 
-    \b
+    
     Examples:
       spectral-latent inspect wsj.model
       spectral-latent inspect wsj.model --symbol NP --symbol VBD --top 4
-      spectral-latent inspect wsj.model nltk:treebank:dev --html report.html
-    """
+      spectral-latent inspect wsj.model nltk:treebank:dev --html report.html"""
     if page is not None:
         if symbols or as_json:
             raise click.UsageError("--html shows all symbols; leave out --symbol and --json")
@@ -138,22 +137,7 @@ def _title(part: Described | Direction) -> str:
 
 
 def _paragraph(parts: _Parts, spectrum: Sequence[float]) -> Iterator[str]:
-    """Write the states or directions of a symbol.
-
-    parts: the states or directions.
-    spectrum: the singular values of the symbol, the largest first; empty if they are not known.
-
-    >>> from spectral_latent.inspection import Described
-    >>> noun = Described("NN", 0, 2.5, 1.0, [("dog", 0.5)], [], [("NP → DT [NN]", 1.0)])
-    >>> for line in _paragraph([noun], [2.0, 0.25]):
-    ...     print(line)
-    NN: 1 state, 2.50 nodes in a tree
-      singular values 2.00 0.25
-      state 0, 100.0 %
-        words   dog 0.500
-        places  NP → DT [NN] 1.000
-    <BLANKLINE>
-    """
+    """Write the states or directions of a symbol."""
     from spectral_latent._options import counted
     from spectral_latent.inspection import Described
 

@@ -230,11 +230,7 @@ class AnswerRequest(NamedTuple):
 
     @property
     def form(self) -> Form:
-        """The form of the answers, which `--json` and the ending of the file's name tell.
-
-        >>> AnswerRequest(False, Path("a.JSONL.gz"), jobs=1, quiet=True).form
-        'json'
-        """
+        """The form of the answers, which `--json` and the ending of the file's name tell."""
         name = "" if self.output is None else self.output.name.lower().removesuffix(".gz")
         return "json" if self.as_json or name.endswith(_JSON) else "text"
 
@@ -254,18 +250,7 @@ class AnswerRequest(NamedTuple):
 
 
 def _with_values(values: type[_Values], *options: _Decorator) -> _Decorator:
-    """Add options to a command, which gets the values of those of a named tuple as its first argument.
-
-    >>> class Size(NamedTuple):
-    ...     width: int
-    ...     height: int
-    >>> sides = [number_option(f"--{side}", "N", "", default=2) for side in Size._fields]
-    >>> @click.command()
-    ... @_with_values(Size, *sides)
-    ... def draw(size): print(size)
-    >>> draw.main(["--width", "3"], standalone_mode=False)
-    Size(width=3, height=2)
-    """
+    """Add options to a command, which gets the values of those of a named tuple as its first argument."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)

@@ -42,8 +42,7 @@ class OutputFile(click.Path):
 
     may_be_read: whether the file may be one that the command reads.
     ending: how the name of the file must end; empty for any name.
-    needs: the package that writes it and the extra that installs this package; None for a file that needs none.
-    """
+    needs: the package that writes it and the extra that installs this package; None for a file that needs none."""
 
     def __init__(self, *, may_be_read: bool = False, ending: str = "", needs: tuple[str, str] | None = None) -> None:
         super().__init__(dir_okay=False, path_type=Path)
@@ -92,19 +91,7 @@ class _NamedFile(io.FileIO):
 def results(output: Path | None) -> Iterator[Write]:
     """Return the function that writes results to standard output, or to a file, which appears whole or not at all.
 
-    Temporary files of killed processes are removed from its folder.
-
-    output: the file, which is compressed if its name ends in .gz; None for standard output.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "a.txt")
-    ...     with results(file) as write:
-    ...         _ = write("dogs")
-    ...         is_there = file.exists()
-    ...     is_there, file.read_text()
-    (False, 'dogs')
-    """
+    Temporary files of killed processes are removed from its folder."""
     if output is None:
         yield partial(click.echo, nl=False)
         return
@@ -132,10 +119,7 @@ def refuse_inputs(context: click.Context) -> None:
 
     It writes what its parameters of type `OutputFile` name.  It may read what the texts and paths among its other
     parameters name: files, `NAME=FILE`, standard input, and folders with all their files, except that a model may be
-    written again in the folder that it learns from.
-
-    context: the command line.
-    """
+    written again in the folder that it learns from."""
     outputs: dict[Any, tuple[click.Parameter, Path]] = {}
     inputs: list[str] = []
     for parameter in context.command.params:
@@ -174,15 +158,7 @@ def _may_be_model(path: Path) -> bool:
 
 
 def figures_table(figures: Mapping[str, float | int | None]) -> str:
-    """Write a line for each figure; the decimal points of all lines stand below each other.
-
-    figures: the figures by their names; None for a figure that is not known.
-
-    >>> print(figures_table({"some_ratio": 97.5, "no_ratio": None, "tokens": 13676}))
-    some ratio                 97.50
-    no ratio                    -
-    tokens                  13676
-    """
+    """Write a line for each figure; the decimal points of all lines stand below each other."""
     texts = [(name.replace("_", " "), *_digits(value).partition(".")) for name, value in figures.items()]
     width = max(5, *(len(whole) for _, whole, _, _ in texts))
     return "\n".join(f"{name:<24}{whole:>{width}}{point}{rest}" for name, whole, point, rest in texts)

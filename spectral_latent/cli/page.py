@@ -21,11 +21,7 @@ class DrawnSentence(NamedTuple):
 
 
 def page(title: str, **parts: Any) -> str:
-    """Write a page; the template names its parts, and escapes all texts but drawings.
-
-    >>> "<title>&lt;wsj&gt;</title>" in page("<wsj>")
-    True
-    """
+    """Write a page; the template names its parts, and escapes all texts but drawings."""
     from jinja2 import Environment
 
     def final(value: Any) -> Any:
@@ -39,11 +35,7 @@ def page(title: str, **parts: Any) -> str:
 
 
 def page_of_sentences(title: str, sentences: Iterable[DrawnSentence]) -> str:
-    """Write a page with a section for each sentence, in which its trees are drawn.
-
-    >>> page_of_sentences("Trees", [DrawnSentence("1: Yes", [("Tree 1", "<svg></svg>")])]).count("<h2")
-    1
-    """
+    """Write a page with a section for each sentence, in which its trees are drawn."""
     return page(title, sentences=[(heading, _captioned(drawings)) for heading, drawings in sentences])
 
 

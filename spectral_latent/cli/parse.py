@@ -90,12 +90,11 @@ def parse(
     A constituency parser prints a tree in brackets for each sentence, a dependency parser CoNLL-U.  Tags that FILE has
     are obeyed.
 
-    \b
+    
     Examples:
       echo "The cat sat on the mat." | spectral-latent parse en --text
       spectral-latent parse wsj.model sentences.txt --n-best 5 -o trees.txt
-      echo "She saw (NP the man with a telescope) ." | spectral-latent parse wsj.model --partial
-    """
+      echo "She saw (NP the man with a telescope) ." | spectral-latent parse wsj.model --partial"""
     _check(wanted, **click.get_current_context().params)
     from spectral_latent.tasks.answers import Search
     from spectral_latent.tasks.answers import parse as parse_sentences

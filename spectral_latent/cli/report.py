@@ -222,8 +222,7 @@ def report(
 ) -> str:
     """Write the report of a parser, a tagger, an anchor model, or a model of trees given as graphs.
 
-    Accuracy and examples need sources of gold annotation; a state has at most `top` words, rules and places.
-    """
+    Accuracy and examples need sources of gold annotation; a state has at most `top` words, rules and places."""
     from spectral_latent.anchors import AnchorHMM
     from spectral_latent.constituency import Changes
 

@@ -43,11 +43,10 @@ def tag(
     The output is lines of the/DT dog/NN, or for CoNLL-U and Malt-TAB the same tables with other tags.  For an anchor
     model, a tag is the label of an anchor, or the anchor in capitals if there are no labels.
 
-    \b
+    
     Examples:
       echo "The cat sat on the mat." | spectral-latent tag tagger.model --text
-      spectral-latent tag tagger.model dev.conllu > tagged.conllu
-    """
+      spectral-latent tag tagger.model dev.conllu > tagged.conllu"""
     from spectral_latent.tasks.answers import tag as tag_sentences
     from spectral_latent.tasks.inputs import FORMATS, read_files, read_sentences
     from spectral_latent.tasks.kinds import load_tagger

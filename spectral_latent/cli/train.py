@@ -66,12 +66,11 @@ def constituency(**given: Any) -> None:
 
     MODEL is written whole when training has succeeded, or not at all.  See docs/guide/training.md.
 
-    \b
+    
     Examples:
       spectral-latent train constituency nltk:treebank:train -o wsj.model
       spectral-latent train constituency sections/ -o wsj.model --preset accurate --text news.tok
-      spectral-latent train constituency sections/ -o wsj.model --estimator clusters-em --n-states 24
-    """
+      spectral-latent train constituency sections/ -o wsj.model --estimator clusters-em --n-states 24"""
     _train("constituency", **given)
 
 
@@ -95,11 +94,10 @@ def dependency(**given: Any) -> None:
 
     Each tree has one root; its arcs may cross.  MODEL is written whole when training has succeeded, or not at all.
 
-    \b
+    
     Examples:
       spectral-latent train dependency en-train.conllu -o deps.model --column xpos
-      spectral-latent train dependency nltk:dependency_treebank:train -o deps.model
-    """
+      spectral-latent train dependency nltk:dependency_treebank:train -o deps.model"""
     _train("dependency", **given)
 
 
@@ -111,10 +109,9 @@ def ud(**given: Any) -> None:
     The parser learns from tags and features as taggers predict them.  MODEL is written whole when training has
     succeeded, or not at all.
 
-    \b
+    
     Example:
-      spectral-latent train ud en-train.conllu -o en.model --preset accurate
-    """
+      spectral-latent train ud en-train.conllu -o en.model --preset accurate"""
     _train("dependency", morphology=True, **given)
 
 
@@ -126,11 +123,10 @@ def tagger(**given: Any) -> None:
 
     MODEL is written whole when training has succeeded, or not at all.
 
-    \b
+    
     Examples:
       spectral-latent train tagger en-train.conllu -o tagger.model
-      spectral-latent train tagger nltk:brown -o tagger.model --column universal
-    """
+      spectral-latent train tagger nltk:brown -o tagger.model --column universal"""
     _train("tagger", **given)
 
 
@@ -156,10 +152,9 @@ def anchor(**given: Any) -> None:
     Each state has an anchor, a word that no other state emits; `spectral-latent anchors` shows and labels them.  MODEL
     is written whole when training has succeeded, or not at all.
 
-    \b
+    
     Example:
-      spectral-latent train anchor nltk:brown -o anchors.model
-    """
+      spectral-latent train anchor nltk:brown -o anchors.model"""
     _train("anchors", jobs=1, **given)
 
 

@@ -28,11 +28,10 @@ def verify(model: str, sources: tuple[str, ...], jobs: int, quiet: bool) -> None
     The exit status is 0 if both models are the same; otherwise it is 1, and the differences are printed.  Other
     versions of the library, of NumPy and of SciPy, and other kinds of processor, may make another model.
 
-    \b
+    
     Examples:
       spectral-latent verify wsj.model
-      spectral-latent verify wsj.model sections/
-    """
+      spectral-latent verify wsj.model sections/"""
     from spectral_latent.tasks import differences_of, train_again
 
     again = train_again(model, sources, jobs, Console(quiet))

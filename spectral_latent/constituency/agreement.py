@@ -35,8 +35,7 @@ class Agreement:
         """Make the judgements of L labelled constituents agree.
 
         A constituent with a low posterior keeps its judgement.  If each derivation of a sentence needs an unlikely
-        item, all judgements of the sentence stay as they are.
-        """
+        item, all judgements of the sentence stay as they are."""
         options = evidence.options
         mean = evidence.labelled.parts.posterior
         gradient = evidence.labelled.by_chain(parts.posterior - np.minimum(mean, 1.0))

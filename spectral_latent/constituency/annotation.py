@@ -57,9 +57,7 @@ class Doubt(NamedTuple):
 
     tree: the number of the tree, from 0.
     constituent: the labelled constituent, or the tag of a word.
-    posterior: the posterior of the constituent.
-    instead: the likeliest constituent that the tree lacks and that cannot stand beside it, with its posterior.
-    """
+    instead: the likeliest constituent that the tree lacks and that cannot stand beside it, with its posterior."""
 
     tree: int
     constituent: Constituent
@@ -73,8 +71,7 @@ class Repair(NamedTuple):
     tree: the tree, over exactly the given words.
     given: the constituents that were read in the bracket string.
     dropped: constituents of the bracket string that the tree does not have.
-    added: constituents of the tree that the bracket string does not have.
-    """
+    added: constituents of the tree that the bracket string does not have."""
 
     tree: Phrase
     given: list[Constituent]
@@ -85,13 +82,11 @@ class Repair(NamedTuple):
 class Suggestion(NamedTuple):
     """A tree that a parser suggests.
 
-    tree: the tree.
     parts: the posterior of each of its constituents, tags included, in the order of `list_constituents`; function
         labels are left out.
     alternatives: what would stand in the place of a constituent, the likeliest first, with posteriors of at least 0.05.
     is_flat: whether no grammar derives the sentence, so that the tree is flat.
-    disagreement: how far the grammars of the parser differ, in bits; see `_disagreements`.
-    """
+    disagreement: how far the grammars of the parser differ, in bits; see `_disagreements`."""
 
     tree: Phrase
     parts: dict[Constituent, float]
@@ -124,8 +119,7 @@ class Suggestion(NamedTuple):
     def rows(self, most: int | None = None) -> dict[str, list[list[Any]]]:
         """List the parts and their alternatives as JSON has them: first word, end, label, whether a tag, posterior.
 
-        most: the largest number of alternatives of a part; None for all.
-        """
+        most: the largest number of alternatives of a part; None for all."""
 
         def row(part: Constituent, p: float) -> list[Any]:
             return [*part, round(p, 4)]
@@ -152,7 +146,6 @@ def suggest_trees(model: ConstituencyModel | None, sentences: Iterable[Sequence[
     """Suggest a tree for each sentence, with the posteriors of its parts and their alternatives.
 
     model: the parser; None for flat trees, in which nothing is sure.
-    sentences: the words of each sentence.
     Raises ValueError for a sentence without words, and TypeError for a string in place of one.
 
     >>> from spectral_latent.corpora.embedded import embedded_treebank
@@ -197,8 +190,7 @@ def _disagreements(evidence: PhraseEvidence, n_sentences: int) -> FloatArray:
     """Measure how far grammars differ on each sentence: what a constituent says of the grammar that has drawn it.
 
     That is the entropy of each labelled constituent's mean posterior, less the mean of the entropies of its posteriors,
-    summed over constituents: 0 for one grammar, and for grammars that agree, however unsure they are.
-    """
+    summed over constituents: 0 for one grammar, and for grammars that agree, however unsure they are."""
     if len(evidence.items) == 1:
         return np.zeros(n_sentences)
     parts = evidence.labelled.parts.merge()  # in the order by which parts are found
@@ -304,7 +296,6 @@ def _excludes(part: Constituent, other: Constituent) -> bool:
 def repair(model: ConstituencyModel, words: Sequence[str], brackets: str) -> Repair:
     """Mend a bracket string; see `repair_all`.
 
-    model: the parser.
     words: the words of the sentence, which the tree has.
     brackets: the string, such as `(S (NP the dog (VP barks)`.
     Raises ValueError if there is no word.
@@ -326,10 +317,8 @@ def repair_all(model: ConstituencyModel, pairs: Iterable[tuple[Sequence[str], st
     (`belief`): strings that are mended together, about a hundred, are taken to come from one source.  Brackets without
     a partner and words that are not in the sentence are passed over.
 
-    model: the parser.
     pairs: the words of each sentence, which the tree has, and its string.
-    Raises ValueError if a sentence has no word.
-    """
+    Raises ValueError if a sentence has no word."""
     check_kind(model, ConstituencyModel)
     tags = set(model.members[0].tags)
     for batch in batches_of(pairs, _TOGETHER):
@@ -374,10 +363,8 @@ def with_given(
 
 def _believed(named: Sequence[Constituent], parts: Parts, given: Sequence[Sequence[Constituent]]) -> Parts:
     """Weigh the posteriors of parts against the constituents that are given for the sentences; brackets and tags
-    apart.
 
-    named: the parts with their names.
-    """
+    apart."""
     wanted = {(at, *part) for at, of_sentence in enumerate(given) for part in of_sentence}
     is_given = np.array([(at, *part) in wanted for at, part in zip(parts.sentence.tolist(), named, strict=True)])
     is_tag = np.array([part.is_tag for part in named], dtype=np.bool_)
@@ -391,7 +378,6 @@ def read_brackets(brackets: str, words: Sequence[str], tags: Container[str]) -> 
     """Read the labelled constituents of a bracket string that may be broken, over the words of a sentence.
 
     brackets: the string; the words in it are matched with the words of the sentence, in order.
-    words: the words of the sentence.
     tags: the labels that are tags if they stand before a single word.
 
     >>> [tuple(each) for each in read_brackets("(S (NP (NN dogs)) barks))", ["dogs", "barks"], {"NN"})]

@@ -26,11 +26,7 @@ def believe(posterior: FloatArray, is_given: BoolArray) -> FloatArray:
     """Compute q of the candidates (n,) of some sentences.
 
     posterior: (n,) the posterior of each candidate.
-    is_given: (n,) whether it is given.
-
-    >>> believe(np.array([0.9, 0.4, 0.6]), np.array([True, True, False])).round(2)
-    array([1.  , 0.98, 0.2 ])
-    """
+    is_given: (n,) whether it is given."""
     p = np.clip(posterior, 0.0, 1.0)
     right, wrong = _RIGHT[0] / _RIGHT[1], _WRONG[0] / _WRONG[1]
     q = p

@@ -66,8 +66,7 @@ class Changes:
     def remove(self, word: str) -> None:
         """Count an empty element that is removed.
 
-        word: the empty element, such as `*T*-1`.
-        """
+        word: the empty element, such as `*T*-1`."""
         self.counts[_REMOVED] += 1
         self.spellings[_TRACE_INDEX.sub("", word)] += 1
 
@@ -75,8 +74,7 @@ class Changes:
         """Count a tree or a sentence that is left out, and keep its place if it is one of the first.
 
         kind: the text that says what is left out and why, such as "trees without words left out".
-        place: the place in the corpus, such as a file and a line.
-        """
+        place: the place in the corpus, such as a file and a line."""
         self.counts[kind] += 1
         places = self.left_out.setdefault(kind, [])
         if len(places) < _PLACES:
@@ -85,8 +83,7 @@ class Changes:
     def add(self, other: Changes) -> None:
         """Add the counts of other changes, and their first places.
 
-        other: the changes to another part of the corpus.
-        """
+        other: the changes to another part of the corpus."""
         self.counts.update(other.counts)
         self.spellings.update(other.spellings)
         for kind, places in other.left_out.items():
@@ -95,8 +92,7 @@ class Changes:
     def warn(self, stacklevel: int = 1) -> None:
         """Warn of trees and sentences that were left out, with their number and the first places.
 
-        stacklevel: the number of callers between this call and the line that the warning names.
-        """
+        stacklevel: the number of callers between this call and the line that the warning names."""
         for kind, places in self.left_out.items():
             warnings.warn(f"{kind}: {self.counts[kind]:,}; the first: {'; '.join(places)}", stacklevel=stacklevel + 1)
 
@@ -111,8 +107,7 @@ class Changes:
             1  empty elements removed
                the commonest: *T* (1)
             1  trees without words left out
-               the first: old.psd, line 7
-        """
+               the first: old.psd, line 7"""
         numbers = [f"{count:,}" for count in self.counts.values()]
         width = max(map(len, numbers), default=0)
         lines: list[str] = []
@@ -140,11 +135,7 @@ class Changes:
 
 
 def without_functions(tree: Phrase) -> Phrase:
-    """Cut the label of every phrase of a tree to its category; tags stay as they are.
-
-    >>> without_functions(Phrase("S", (Phrase("NP-SBJ", (Phrase("NN", ("rain",)),)),))).bracketed()
-    '(S (NP (NN rain)))'
-    """
+    """Cut the label of every phrase of a tree to its category; tags stay as they are."""
     done: list[Phrase | str] = []
     for node in reversed(list(tree.nodes())):
         if isinstance(node, str):
@@ -163,20 +154,12 @@ def is_empty(tag: str, word: str) -> bool:
     The Penn Treebank gives empty elements the tag -NONE-.  In other treebanks an empty element stands directly below
     the label of its phrase, and has one of the names of empty elements in asterisks, perhaps with an index.  Examples:
     `*0*`, a subject that Spanish leaves out, and `*T*-1`.  Readers of treebanks also look at other leaves with the same
-    label, and give empty elements the tag -NONE-; all that comes after them knows an empty element by its tag.
-
-    >>> is_empty("-NONE-", "0"), is_empty("sn.e-SUJ", "*0*"), is_empty("NP", "*pro*"), is_empty("UH", "*SIGH*")
-    (True, True, True, False)
-    """
+    label, and give empty elements the tag -NONE-; all that comes after them knows an empty element by its tag."""
     return tag == EMPTY_TAG or _EMPTY.fullmatch(word) is not None
 
 
 def tagged_words(phrase: Phrase) -> Iterator[tuple[str, str]]:
-    """Walk over the words without those that have the tag -NONE-, each after the label above it, from left to right.
-
-    >>> list(tagged_words(Phrase("VP", (Phrase("VB", ("go",)), Phrase("-NONE-", ("*",))))))
-    [('VB', 'go')]
-    """
+    """Walk over the words without those that have the tag -NONE-, each after the label above it, from left to right."""
     stack: list[tuple[str, Phrase | str]] = [("", phrase)]
     while stack:
         label, node = stack.pop()
@@ -206,11 +189,7 @@ def base_label(label: str) -> str:
 
 
 def function_label(label: str) -> str:
-    """Remove the indices of traces and gaps from a label, and keep its category and its function labels.
-
-    >>> [function_label(label) for label in ("NP-SBJ-1", "NP=2", "PP-LOC-CLR", "-LRB-")]
-    ['NP-SBJ', 'NP', 'PP-LOC-CLR', '-LRB-']
-    """
+    """Remove the indices of traces and gaps from a label, and keep its category and its function labels."""
     base = base_label(label)
     return base + _INDEX.sub("", label[len(base) :])
 
@@ -266,24 +245,13 @@ def clean(phrase: Phrase, *, function_labels: bool = False, changes: Changes | N
 def clean_together(
     phrases: Sequence[Phrase], *, function_labels: bool = False, changes: Changes | None = None
 ) -> list[Phrase | None]:
-    """Clean several phrases; an object that several phrases share is cleaned once, and stays shared.
-
-    >>> subject = Phrase("NP-SBJ", (Phrase("NNS", ("dogs",)),))
-    >>> one, other = clean_together([Phrase(label, (subject, Phrase("VBP", ("bark",)))) for label in ("S", "SINV")])
-    >>> one.children[0] is other.children[0]
-    True
-    """
+    """Clean several phrases; an object that several phrases share is cleaned once, and stays shared."""
     own = checked("changes", changes, Changes | None) or Changes()
     return _rebuild(phrases, lambda phrase, children: _rebuilt(phrase, children, function_labels, own), own)
 
 
 def without_empty(phrase: Phrase, changes: Changes | None = None) -> Phrase | None:
-    """Remove words with the tag -NONE- and phrases without words, and nothing else; None if no words are left.
-
-    >>> subject = Phrase("NP-SBJ", (Phrase("-NONE-", ("*",)),))
-    >>> without_empty(Phrase("S-1", (subject, Phrase("VP", (Phrase("VB", ("go",)),)))))
-    <Phrase: (S-1 (VP (VB go)))>
-    """
+    """Remove words with the tag -NONE- and phrases without words, and nothing else; None if no words are left."""
     own = changes or Changes()
     return _rebuild([phrase], lambda phrase, children: _with_children(phrase, phrase.label, children), own)[0]
 
@@ -320,13 +288,7 @@ def _rebuild(
 def cleaned(
     phrases: Iterable[Phrase], *, function_labels: bool = False, changes: Changes | None = None
 ) -> Iterator[Phrase]:
-    """Clean phrases one by one.
-
-    Raises EstimationError at a phrase without words.
-
-    >>> [tree.label for tree in cleaned([Phrase("S1", (Phrase("NP-SBJ", (Phrase("NN", ("rain",)),)),))])]
-    ['NP']
-    """
+    """Clean phrases one by one."""
     for number, phrase in enumerate(phrases, start=1):
         without_traces = clean(phrase, function_labels=function_labels, changes=changes)
         if without_traces is None:

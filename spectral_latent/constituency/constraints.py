@@ -31,8 +31,7 @@ class Bracket(NamedTuple):
 
     first: the first word of the bracket, from 0.
     end: the word after its last one.
-    label: a label of the constituent over these words; None for any label.
-    """
+    label: a label of the constituent over these words; None for any label."""
 
     first: int
     end: int
@@ -53,10 +52,7 @@ class Bracket(NamedTuple):
         return self.first < other.first < self.end < other.end or other.first < self.first < other.end < self.end
 
     def is_tag(self, tags: Container[str]) -> bool:
-        """Tell whether the bracket is over a single word, and its label is a tag.
-
-        tags: the tags of words.
-        """
+        """Tell whether the bracket is over a single word, and its label is a tag."""
         return self.end - self.first == 1 and self.label in tags
 
     def without_function(self) -> Bracket:
@@ -112,8 +108,6 @@ class PhraseConstraints:
 
         All other labels are cut to their categories, because constituents have no function labels.
 
-        tags: the tags of words.
-
         Raises ValueError if a word has two different tags.
 
         >>> PhraseConstraints([(0, 1, "DT"), (0, 2, "NP")]).with_tags_apart({"DT", "NN"})
@@ -136,9 +130,6 @@ class PhraseConstraints:
 
         Also returns these names.  A bracket over a single word with an unknown name may be a tag or a constituent.
 
-        labels: the labels of constituents.
-        tags: the tags of words.
-
         >>> known, names = PhraseConstraints([(0, 1, "GW"), (0, 2, "NP")]).without_unknown({"NP"}, {"NN"})
         >>> known.brackets, names
         ((Bracket(first=0, end=2, label='NP'),), ['GW'])
@@ -157,10 +148,7 @@ class PhraseConstraints:
     def check(self, n_words: int, labels: frozenset[str], tags: frozenset[str]) -> None:
         """Raise ValueError if the constraints are beyond a sentence, or name a label or a tag that no grammar has.
 
-        n_words: n, the number of words.
-        labels: the labels of constituents.
-        tags: the tags of words.
-        """
+        n_words: n, the number of words."""
         for bracket in (*self.required, *self.excluded):
             if not 0 <= bracket.first < bracket.end <= n_words:
                 raise ValueError(f"the bracket {bracket} is not within the {n_words} words of the sentence")
@@ -198,9 +186,7 @@ class PhraseConstraints:
     def permits(self, n_words: int, symbols: Sequence[PhraseSymbol]) -> Permits:
         """List the symbols of a grammar that may stand over each span.
 
-        n_words: n, the number of words.
-        symbols: the S symbols of the grammar.
-        """
+        n_words: n, the number of words."""
         permits = _Permits(n_words, symbols)
         for bracket in self.required:
             permits.require(bracket)
@@ -284,8 +270,7 @@ class _Permits:
     """Collect the symbols that may stand over each span.
 
     n: the number of words.
-    symbols: the S symbols of the grammar.
-    """
+    symbols: the S symbols of the grammar."""
 
     def __init__(self, n: int, symbols: Sequence[PhraseSymbol]) -> None:
         self.n = n
@@ -307,8 +292,7 @@ class _Permits:
         """Tell which symbols (S,) make a span a constituent, with the label of the bracket if it has one.
 
         Over the whole sentence, a bar @X counts as the phrase X.  Over a single word, the last label of a chain is a
-        tag, not a phrase.
-        """
+        tag, not a phrase."""
         is_whole = bracket.end - bracket.first == self.n
         is_word = bracket.end - bracket.first == 1
         key = (is_whole, is_word, bracket.label)

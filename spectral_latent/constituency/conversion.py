@@ -109,11 +109,7 @@ def _chosen(label: str, children: Sequence[str]) -> int:
 
 
 def find_head(label: str, children: Sequence[str]) -> int:
-    """Find the position of the head among the children of a phrase, from 0.
-
-    >>> find_head("S", ["NP", "VP", "."]), find_head("NP", ["DT", "JJ", "NN"]), find_head("XP", ["A", "B", ","])
-    (1, 2, 1)
-    """
+    """Find the position of the head among the children of a phrase, from 0."""
     head = _chosen(label, children)
     if head >= 2 and children[head - 1] == "CC" and not _is_punctuation(children[head - 2]):
         return head - 2  # X CC Y is split_by_heads by X
@@ -125,8 +121,7 @@ class PhraseSymbol(NamedTuple):
 
     chain: the labels of a collapsed unary chain, top to bottom; over a word, the last label is its tag.
     bar: whether this is @X, a part of the phrase X = chain[0].
-    memory: labels of the context: the siblings inside a bar, or the parents of a phrase.
-    """
+    memory: labels of the context: the siblings inside a bar, or the parents of a phrase."""
 
     chain: tuple[str, ...]
     bar: bool = False
@@ -154,8 +149,7 @@ class Binarisation(Options):
     outward_from: the child to which the other children are attached: the first child, the last child, or the head (by
     Collins' table, or by a rule for other labels).
     siblings: the number of children whose labels a bar symbol remembers: those attached last.
-    parents: the number of phrases above a phrase whose labels its symbol remembers.
-    """
+    parents: the number of phrases above a phrase whose labels its symbol remembers."""
 
     outward_from: Literal["head", "first", "last"] = "head"
     siblings: Annotated[int, AtLeast(0)] = 0
@@ -164,9 +158,7 @@ class Binarisation(Options):
     def centre(self, label: str, children: Sequence[str]) -> int:
         """Find the child from which binarisation starts.
 
-        label: the label of the phrase.
-        children: the labels of its children, left to right.
-        """
+        children: the labels of its children, left to right."""
         if self.outward_from == "head":
             return find_head(label, children)
         return 0 if self.outward_from == "first" else len(children) - 1
@@ -183,9 +175,7 @@ class _Step(NamedTuple):
 class PhraseTrees(NamedTuple):
     """s-trees of N nodes with their heads.
 
-    trees: the s-trees.
-    head_is_right: (N,) whether the head of a node is below its right child; False at a leaf.
-    """
+    head_is_right: (N,) whether the head of a node is below its right child; False at a leaf."""
 
     trees: SkeletalTrees
     head_is_right: BoolArray
@@ -195,8 +185,7 @@ class PhraseTrees(NamedTuple):
 def _merges(binarisation: Binarisation, symbol: PhraseSymbol, labels: tuple[str, ...]) -> tuple[int, tuple[_Step, ...]]:
     """Find the child from which binarisation starts, and the steps that join the other children to it.
 
-    Heads, bars and memories do not depend on function labels.
-    """
+    Heads, bars and memories do not depend on function labels."""
     label = base_label(symbol.last)
     labels = tuple(map(base_label, labels))
     centre = binarisation.centre(label, labels)
@@ -282,17 +271,7 @@ def convert_trees(
     symbols: Vocabulary[PhraseSymbol],
     terminals: Vocabulary[str],
 ) -> PhraseTrees:
-    """Convert cleaned phrases to s-trees; new symbols and words get new numbers.
-
-    Raises ValueError for other trees.
-
-    >>> symbols, words = Vocabulary[PhraseSymbol](), Vocabulary[str]()
-    >>> tree = Phrase("S", (Phrase("NP", (Phrase("NNS", ("dogs",)),)), Phrase("VP", (Phrase("VBP", ("bark",)),))))
-    >>> convert_trees([tree], Binarisation(), symbols, words).trees.symbol
-    array([0, 1, 2])
-    >>> [symbol.chain for symbol in symbols], list(words)
-    ([('NP', 'NNS'), ('VP', 'VBP'), ('S',)], ['dogs', 'bark'])
-    """
+    """Convert cleaned phrases to s-trees; new symbols and words get new numbers."""
     found = _Steps(binarisation)
     numbers, ends, words = array("q"), array("q"), list[str]()
     for phrase in phrases:
@@ -314,12 +293,7 @@ def convert_trees(
 
 
 def build_phrase(chains: Iterable[tuple[str, ...]], n_children: Iterable[int], words: Iterable[str]) -> Phrase:
-    """Build a phrase from nodes in post-order.
-
-    >>> chains = [("N",), ("N",), ("NP",), ("V",), (), ("S",)]
-    >>> print(build_phrase(chains, [0, 0, 2, 0, 2, 1], ["guard", "dogs", "bark"]).bracketed())
-    (S (NP (N guard) (N dogs)) (V bark))
-    """
+    """Build a phrase from nodes in post-order."""
     rest = iter(words)
     parts: list[Phrase | str] = []  # phrases and words that have no parent yet
     sizes: list[int] = []  # the number of these parts below each node without a parent
@@ -343,13 +317,7 @@ def build_phrase(chains: Iterable[tuple[str, ...]], n_children: Iterable[int], w
 
 
 def make_phrase(tree: SkeletalTrees, symbols: Sequence[PhraseSymbol], words: Iterable[str]) -> Phrase:
-    """Convert one s-tree back to a phrase.  A bar @X at the top stands for its phrase X.
-
-    >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 1, -1], root=[2])
-    >>> symbols = [PhraseSymbol(("NP", "NNS")), PhraseSymbol(("VP", "VBP")), PhraseSymbol(("S",))]
-    >>> print(make_phrase(tree, symbols, ["dogs", "bark"]).bracketed())
-    (S (NP (NNS dogs)) (VP (VBP bark)))
-    """
+    """Convert one s-tree back to a phrase.  A bar @X at the top stands for its phrase X."""
     named = [symbols[symbol] for symbol in tree.symbol.tolist()]
     chains = [() if symbol.bar else symbol.chain for symbol in named]
     chains[-1] = named[-1].chain
@@ -375,8 +343,7 @@ def _head_tags(converted: PhraseTrees, tags: IntArray) -> tuple[IntArray, IntArr
 def compute_constituency_features(converted: PhraseTrees, tags: IntArray, which: FeatureSet = "all") -> FeatureColumns:
     """Compute all templates of slides 18 and 19, or the two simple templates of slide 28: rule below and rule above.
 
-    tags: (S,) the number of the last label of each symbol; at a leaf, this label is a tag.
-    """
+    tags: (S,) the number of the last label of each symbol; at a leaf, this label is a tag."""
     trees = converted.trees
     inner = inside_templates(trees)
     outer = outside_templates(trees)

@@ -43,8 +43,7 @@ def _extend(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, n_
 
     row: (n + 1, n + 1) the item of a row over i ... j - 1, or -1.
     phrase: (n + 1, n + 1) the item of any phrase over i ... j - 1, or -1.
-    edges: (2, E) left and right child; the first n_edges are in use.
-    """
+    edges: (2, E) left and right child; the first n_edges are in use."""
     for k in range(i + 1, j):
         left, right = row[i, k], phrase[k, j]
         if left >= 0 and right >= 0:
@@ -72,8 +71,7 @@ def _sort_by_cell(
     of_sentence: (T + 1,) zeros; gets the first cell of each sentence, and the number of all cells, as in `_build`.
     of_cell: (C + 2,) zeros; gets the first constituent of each cell, as in `_build`.
     last: (n,) gets the largest end of the constituents of two words or more that begin at each word; -1 without any.
-    order: (K,) gets the numbers of the constituents in the order of cells.
-    """
+    order: (K,) gets the numbers of the constituents in the order of cells."""
     n_sentences = len(start) - 1
     # Mark the sentences that have a constituent over all of their words; others have no tree, and get no cells.
     for k in range(len(sentence)):
@@ -140,8 +138,7 @@ def _build(
     constituent over all words of its sentence, -1 for others.  The first `n_items` are in use.
     edges: (2, E) the left and right child of each edge; the first `n_edges` are in use.
     weight: (E,) the gain of the constituent that each edge derives, 0 for other items.
-    Returns the number of finished cells, of items in use and of edges in use.
-    """
+    Returns the number of finished cells, of items in use and of edges in use."""
     for sentence in range(len(start) - 1):
         word = start[sentence]
         n = start[sentence + 1] - word
@@ -216,8 +213,7 @@ def _collect(
     left, right: (P,) the parts of the children, as in `Derivations`.
     start: (P + 1,) gets the first child of each part in `child`; a part without a chain has no children.
     child: (C,) gets the children, which are numbers of parts; an empty array in the first call.
-    n_phrases: (P,) gets the number of phrases in each part.
-    """
+    n_phrases: (P,) gets the number of phrases in each part."""
     size = 0
     for part in range(len(chain)):
         start[part] = size
@@ -257,9 +253,7 @@ class PhraseForest(NamedTuple):
     weight: (E,) the gain of the constituent that an edge derives; zero for an item that only joins phrases.
     first: (I,) the first word below an item with a chain of labels; words are numbered through all sentences.
     sentence: (C,) the sentence of each component.
-    chains: the chains in the order of their numbers.
-    words: the words of all sentences.
-    """
+    chains: the chains in the order of their numbers."""
 
     forest: Forest
     weight: FloatArray
@@ -299,19 +293,7 @@ def build_bracketings(
 
     gain: (K,) the gain of each constituent.
     start: (T + 1,) the first word of each sentence, and the number of all words.
-    Raises ValueError if the columns differ in length, or if a constituent is not within the words of a sentence.
-
-    >>> from spectral_latent.inference import n_best_derivations
-    >>> spans = np.array([[0, 1], [1, 2], [2, 3], [0, 2], [0, 3]]).T
-    >>> constituents = Parts(np.zeros(5, dtype=np.int64), *spans, np.array([0, 0, 0, 1, 2]), np.ones(5))
-    >>> for gain in (0.5, -0.5):
-    ...     gains = np.array([0.0, 0.0, 0.0, gain, 0.9])
-    ...     trees = build_bracketings(constituents, gains, [("N",), ("NP",), ("S",)], ["a", "b", "c"], np.array([0, 3]))
-    ...     (tree,) = trees.columns(n_best_derivations(trees.forest, trees.weight, 1)).trees(trees.words)
-    ...     print(tree.bracketed())
-    (S (NP (N a) (N b)) (N c))
-    (S (N a) (N b) (N c))
-    """
+    Raises ValueError if the columns differ in length, or if a constituent is not within the words of a sentence."""
     sentence, begin, end, chain, _ = constituents
     check_starts("starts of sentences", start, len(words))
     for name, column in zip(Parts._fields, constituents[:4], strict=False):

@@ -41,8 +41,7 @@ class PhraseColumns(NamedTuple):
     place: (N,) the place, among the words of all sentences, of the word below the node; -1 for a phrase.
     root: (T,) the root of each tree.
     n_phrases: (T,) the number of phrases in each tree, where a chain of labels counts once.
-    chains: the chains in the order of their numbers.
-    """
+    chains: the chains in the order of their numbers."""
 
     chain: IntArray
     start: IntArray
@@ -54,16 +53,7 @@ class PhraseColumns(NamedTuple):
 
     @staticmethod
     def of(lists: Iterable[Sequence[Phrase]], first: Iterable[int]) -> PhraseColumns:
-        """Number the nodes of the trees of sentences.
-
-        Raises ValueError for a tree with several words below one label, or words beside phrases.
-
-        >>> def leaf(tag, word): return Phrase(tag, (word,))
-        >>> trees = [Phrase("S", (leaf("NN", "rain"), leaf(tag, "falls"))) for tag in ("NNS", "VBZ")]
-        >>> columns = PhraseColumns.of([trees], [0])
-        >>> columns.place, columns.child, columns.root
-        (array([ 0,  1, -1,  1, -1]), array([0, 1, 0, 3]), array([2, 4]))
-        """
+        """Number the nodes of the trees of sentences."""
         numbering = _Numbering()
         roots: list[int] = []
         for trees, place in zip(lists, first, strict=False):
@@ -81,12 +71,7 @@ class PhraseColumns(NamedTuple):
         )
 
     def trees(self, words: Sequence[str]) -> list[Phrase]:
-        """Build the trees; a node that several trees share is one object.
-
-        >>> tree = Phrase("S", (Phrase("NP", (Phrase("NN", ("rain",)),)), Phrase("VB", ("falls",))))
-        >>> PhraseColumns.of([[tree]], [0]).trees(["rain", "falls"])
-        [<Phrase: (S (NP (NN rain)) (VB falls))>]
-        """
+        """Build the trees; a node that several trees share is one object."""
         inner_first = [chain[::-1] for chain in self.chains]
         child = self.child.tolist()
         made: list[Phrase | str] = []
@@ -101,14 +86,7 @@ class PhraseColumns(NamedTuple):
     def values(self, parts: Parts, labels: ChainLabels, start: IntArray) -> list[FloatArray]:
         """List the posteriors of the labelled constituents of each tree, in the order of `list_constituents`.
 
-        parts: different labelled constituents with their posteriors; all other constituents have posterior zero.
-        start: (S + 1,) the first word of each sentence, and the number of all words.
-
-        >>> tree = Phrase("NP", (Phrase("NN", ("rain",)),))
-        >>> parts = Parts(*np.array([[0], [0], [1], [1]]), np.array([0.5]))
-        >>> PhraseColumns.of([[tree]], [0]).values(parts, ChainLabels([("NN", "NP")]), np.array([0, 1]))
-        [array([0. , 0.5])]
-        """
+        start: (S + 1,) the first word of each sentence, and the number of all words."""
         first, end, size = np.empty((3, len(self.chain)), dtype=np.int64)
         _measure(self.start, self.child, self.place, first, end, size)
         # The labels of each node, the lowest first, and their posteriors.
@@ -164,8 +142,7 @@ def _measure(start: IntArray, child: IntArray, place: IntArray, first: IntArray,
 
     start, child, place: (N + 1,), (C,) and (N,) the columns of nodes, as in `PhraseColumns`.
     first, end: (N,) get the first word of each node, and the word after its last word.
-    size: (N,) gets the number of nodes in the subtree, the node itself included.
-    """
+    size: (N,) gets the number of nodes in the subtree, the node itself included."""
     for node in range(len(place)):
         below, stop = start[node], start[node + 1]
         size[node] = 1
@@ -184,8 +161,7 @@ def _list_nodes(
     start, child, root: (N + 1,), (C,) and (T,) the columns of trees, as in `PhraseColumns`.
     end_of_tree: (T,) the end of the nodes of each tree in `nodes`.
     stack: (N,) room for the nodes that are still to be visited.
-    nodes: (n,) gets the nodes of all trees.
-    """
+    nodes: (n,) gets the nodes of all trees."""
     for tree in range(len(root)):
         at = end_of_tree[tree]
         stack[0] = root[tree]
@@ -349,8 +325,7 @@ def _joined(
     items: (n, k) symbols of items in the first column.
     span: (M, M + 1, 2) the items of range a ... z-1 are span[a, z, 0] ... span[a, z, 1] - 1.
     ways: (n, 4) gets parent, rule, left item and right item of each derivation.
-    Returns `ways`, which may have grown, and the number of derivations.
-    """
+    Returns `ways`, which may have grown, and the number of derivations."""
     size = ZERO
     if wanted < 0:
         return ways, size
@@ -381,8 +356,7 @@ def _add_row(
 
     The item is -1 if there is no rule for one of the children.
 
-    span: (M, M + 1, 2) the items of each range of the children.
-    """
+    span: (M, M + 1, 2) the items of each range of the children."""
     row = -1
     for c in range(m):
         # The row up to child c is child c behind the row up to child c - 1; the first row is the first child.
@@ -467,8 +441,7 @@ def _add_range(
 ) -> tuple[IntArray, int, IntArray, int]:
     """Append an item for each symbol among the first `size` derivations, which are sorted by symbol.
 
-    ways: (n, 4) the derivations that `_joined` lists; every row becomes an edge.
-    """
+    ways: (n, 4) the derivations that `_joined` lists; every row becomes an edge."""
     for k in range(size):
         edges = with_room(edges, n_edges)
         for column in range(3):
@@ -490,8 +463,7 @@ class _DerivationRoom(NamedTuple):
     edges: (n, 3) rule, left and right item; all are -1 at first; grows.
     ways: (n, 4) the derivations of one range; grows.
     span_of: (N, 2) the first item of each node, and the item after its last.
-    span: (M, M + 1, 2) the first item of each range of the children of a node, and the item after its last.
-    """
+    span: (M, M + 1, 2) the first item of each range of the children of a node, and the item after its last."""
 
     items: IntArray
     edges: IntArray
@@ -503,8 +475,7 @@ class _DerivationRoom(NamedTuple):
     def allocate(start: IntArray) -> _DerivationRoom:
         """Make room for N nodes.
 
-        start: (N + 1,) the first child of each node.
-        """
+        start: (N + 1,) the first child of each node."""
         n = len(start) - 1
         most = int(np.diff(start).max(initial=1))
         return _DerivationRoom(
@@ -531,8 +502,7 @@ def _all_derivations(
     come before their parents, (N,) the place of the word below it, and (N,) whether a node is a root.
     words: (n,) the number of the word at each place.
     leaf_rules: (R, 2) symbol and word of each leaf rule, in lexicographic order.
-    Returns items (I, 2): symbol and end of its edges; and edges (E, 3): rule, left, right.
-    """
+    Returns items (I, 2): symbol and end of its edges; and edges (E, 3): rule, left, right."""
     chain, label, start, child, place, is_root = columns
     items, edges, ways, span_of, span = room
     n_items = ZERO
@@ -581,8 +551,7 @@ class DerivationBuilder:
     symbols: (S,) the meaning of each symbol.
     rules: the rules of the grammar, and the rules of rows; the symbol of rows is S.
     chains: the chains of labels in the order of their numbers.
-    Raises ValueError if a rule has a symbol above S.
-    """
+    Raises ValueError if a rule has a symbol above S."""
 
     def __init__(self, symbols: Sequence[PhraseSymbol], rules: Rules, chains: Sequence[tuple[str, ...]]) -> None:
         n = len(symbols)
@@ -619,8 +588,7 @@ class DerivationBuilder:
 
         word: (n,) the number of the word at each place.
         leaf_rules: (R, 2) symbol and word of each leaf rule of the grammar, in lexicographic order.
-        Raises ValueError if the columns are not those of trees over these words.
-        """
+        Raises ValueError if the columns are not those of trees over these words."""
         columns.check()
         check_column("words of trees", word, (np.size(word),), np.int64)
         check_column("leaf rules", leaf_rules, (len(leaf_rules), 2), np.int64)

@@ -31,16 +31,7 @@ _CERTAIN = 0.99  # a span with a larger posterior may not be crossed by other co
 class FunctionLabeller:
     """A labeller that adds function labels to trees without them.
 
-    grammar: a grammar whose symbols have function labels.
-
-    >>> from spectral_latent.constituency import ConstituencyOptions, prepare
-    >>> def tree(label): return Phrase("S", (Phrase(label, (Phrase("NN", ("rain",)),)), Phrase("VB", ("falls",))))
-    >>> (training,) = prepare([tree("NP-SBJ")], [ConstituencyOptions(function_labels=True)])
-    >>> labeller = FunctionLabeller(training.estimate())
-    >>> sentence = Parts(*np.array([[0, 0, 0], [0, 1, 0], [1, 2, 2], [0, 1, 2]]), np.ones(3))
-    >>> labeller.label([tree("NP")], ["rain", "falls"], sentence)[0].bracketed(), labeller.names
-    ('(S (NP-SBJ (NN rain)) (VB falls))', ['NP-SBJ'])
-    """
+    grammar: a grammar whose symbols have function labels."""
 
     grammar: PhraseGrammar
 
@@ -57,8 +48,7 @@ class FunctionLabeller:
     def label(self, trees: Sequence[Phrase], words: Sequence[str], constituents: Parts) -> list[Phrase]:
         """Add function labels to trees of one sentence.
 
-        A constituent that the grammar does not find in the sentence gets no function label.
-        """
+        A constituent that the grammar does not find in the sentence gets no function label."""
         best = self._best(words, constituents)
         return [relabelled(tree, best, words) for tree in trees]
 

@@ -97,14 +97,12 @@ class PhraseItems(NamedTuple):
 class PhraseEvidence(NamedTuple):
     """What the grammars of a parser find in T sentences, from which judges re-weigh the labelled constituents.
 
-    words: the words of all sentences.
     start: (T + 1,) the first word of each sentence, and the number of all words.
     items: the items of the charts under each grammar; all grammars number the chains alike.
     chains: the constituents with chains of labels; their posteriors are means over the grammars.
     labels: the labels of these chains.
     labelled: the labelled constituents, with the sums of these posteriors.
-    options: the settings of the model of spans.
-    """
+    options: the settings of the model of spans."""
 
     words: Sequence[str]
     start: IntArray
@@ -124,8 +122,7 @@ def _posteriors(
 ) -> tuple[FloatArray, BoolArray]:
     """Compute the posteriors of the items of T sentences, (I,), and whether each sentence has a derivation, (T,).
 
-    factors: (I,) the factor of each item, as in `inference.inside`.
-    """
+    factors: (I,) the factor of each item, as in `inference.inside`."""
     mu, sign = trusted_posteriors(operators, forest, factors)
     return options.with_signs(mu, sign[sentence]), sign != 0
 
@@ -135,8 +132,7 @@ def add_rows(grammar: LatentGrammar[Any, Any, Any, Any, Any], is_bar: BoolArray,
 
     The symbol of rows comes after all others.
 
-    is_bar: (S,) whether each symbol is a bar.
-    """
+    is_bar: (S,) whether each symbol is a bar."""
     operators = grammar.latent.rest
     rules = operators.rules
     n, width = operators.root.shape
@@ -196,10 +192,7 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
 
     @staticmethod
     def tag_of(symbol: PhraseSymbol) -> str:
-        """Return the last label of a symbol, which is the tag of a symbol over words.
-
-        symbol: the meaning of a symbol.
-        """
+        """Return the last label of a symbol, which is the tag of a symbol over words."""
         return symbol.last
 
     @cached_property
@@ -208,11 +201,7 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         return list(dict.fromkeys(symbol.chain for symbol in self.symbols))
 
     def parts(self, inputs: Sequence[PartialPhrase], charts: Charts) -> Found:
-        """Find the constituents of sentences, with chains of labels; a chain may occur several times over a span.
-
-        inputs: the sentences.
-        charts: their charts.
-        """
+        """Find the constituents of sentences, with chains of labels; a chain may occur several times over a span."""
         items = self.items(charts)
         return Found(items.constituents(), items.is_derived, more=items)
 
@@ -231,8 +220,7 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
 
         A bar @X over all words of a sentence stands for its phrase X.
 
-        charts: the charts of the sentences under this grammar.
-        """
+        charts: the charts of the sentences under this grammar."""
         forest, first, end = charts.joined()
         sentence = charts.grammar.sentence_of(first)
         start = charts.grammar.start[sentence]
@@ -246,8 +234,7 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
     def most_frequent_tags(self, grammar: SentenceGrammar) -> list[str]:
         """Find the most frequent tag of each word.
 
-        grammar: the grammar over the words of sentences.
-        """
+        grammar: the grammar over the words of sentences."""
         return [self.symbols[symbol].last for symbol in self.most_frequent_symbols(grammar).tolist()]
 
     @cached_property
@@ -261,9 +248,7 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
     def weighed(self, trees: PhraseColumns, grammar: SentenceGrammar) -> WeighedForest:
         """Build the forest of the derivations of T trees, which share items.
 
-        trees: the nodes of the trees.
-        grammar: the grammar over the words of their sentences.
-        """
+        grammar: the grammar over the words of their sentences."""
         operators = self._operators_with_rows.with_leaf_rules(grammar.latent.rules.leaf, grammar.latent.leaf)
         forest, tree = self._derivation_builder.trusted_forest(trees, grammar.words.word, operators.rules.leaf)
         factor = trees.n_phrases * np.log1p(-self.options.rows)
@@ -272,8 +257,7 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
     def forest_of(self, trees: Sequence[Phrase]) -> WeighedForest:
         """Build the forest of the derivations of cleaned trees.
 
-        trees: the trees, each over a sentence of its own.
-        """
+        trees: the trees, each over a sentence of its own."""
         grammar = self.for_sentences([list(tree.words()) for tree in trees])
         return self.weighed(PhraseColumns.of([[tree] for tree in trees], grammar.start.tolist()), grammar)
 
@@ -283,8 +267,7 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         If no tree of the grammar has all given tags, the chart has trees in which words may have other tags, too.
 
         inputs: the sentences with their constraints, which fit them.
-        Raises ValueError if a sentence is empty.
-        """
+        Raises ValueError if a sentence is empty."""
         permits, wider = [], []
         for of, known in inputs:
             is_free = known is ANY_TREE or known == ANY_TREE or self.is_too_long(of)
@@ -298,8 +281,7 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
     def forest(self, charts: Charts) -> WeighedForest:
         """Join the pruned charts of sentences, which lack the rules of `rows`, but have their factors.
 
-        charts: the charts of one or more sentences.
-        """
+        charts: the charts of one or more sentences."""
         forest, first, end = charts.joined()
         factors = self._factors_of(self._are_parts(charts, forest, first, end), first, end)
         return WeighedForest(charts.grammar.latent, charts.possible(forest), factors=factors)
@@ -326,15 +308,10 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
     def output(self, tree: SkeletalTrees, given: PartialPhrase | None = None) -> Phrase:
         """Convert one s-tree back to a phrase.
 
-        tree: the s-tree.
-        given: the sentence whose words the phrase has; None for the words of the terminals.
-        """
+        given: the sentence whose words the phrase has; None for the words of the terminals."""
         words = [self.lexicon.words[x] for x in tree.terminal[tree.is_leaf]] if given is None else given.sentence
         return make_phrase(tree, self.symbols, words)
 
     def name_of(self, symbol: PhraseSymbol) -> str:
-        """Write a symbol as people read it.
-
-        symbol: the meaning of a symbol.
-        """
+        """Write a symbol as people read it."""
         return symbol.name

@@ -173,8 +173,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         listener: told how far the work is.
         changes: the counts to which the cleaning adds what it removes and cuts; None to count nothing.
         Raises EstimationError if a tree has no word, or there is no tree; ValueError if there are no options, or if the
-        span penalties, the models of spans or the `function_labels` of several grammars differ.
-        """
+        span penalties, the models of spans or the `function_labels` of several grammars differ."""
         options = preset("fast") if options is None else options
         several = list(options) if isinstance(options, Iterable) else [options]
         check_together(several)
@@ -195,10 +194,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         return ConstituencyModel(members, spans, FunctionLabeller(grammars[-1]) if labelling else None)
 
     def with_limits(self, limits: Limits) -> ConstituencyModel:
-        """Replace the limits of the cost of a sentence under each grammar.
-
-        limits: the new limits.
-        """
+        """Replace the limits of the cost of a sentence under each grammar."""
         functions = self.functions and FunctionLabeller(self.functions.grammar.with_limits(limits))
         return replace(super().with_limits(limits), functions=functions)
 
@@ -209,8 +205,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         sentence.  A model of spans replaces the posteriors by its judgements, after they were made to agree
         (`agreement`); the judgements of the tags of a word need not sum to 1.
 
-        Raises ValueError if there is no word.
-        """
+        Raises ValueError if there is no word."""
         parts = self.analyse([self.checked(words)]).judged
         return dict(zip(self.labels.named(parts), parts.posterior.tolist(), strict=True))
 
@@ -232,8 +227,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         """Check a sentence with its constraints, and turn brackets over tags into tags.
 
         given: the words, or a `Partial`.
-        settings: the settings of `parse_all`, on which this does not depend.
-        """
+        settings: the settings of `parse_all`, on which this does not depend."""
         words, constraints = super().checked(given)
         return Partial(tuple(words), self._known(words, constraints))
 
@@ -261,8 +255,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
     def known(self, constraints: PhraseConstraints) -> tuple[PhraseConstraints, list[str]]:
         """Leave out of constraints the tags that no grammar has, which parsing refuses; also return these tags.
 
-        A bracket over a single word with an unknown name counts as a tag.
-        """
+        A bracket over a single word with an unknown name counts as a tag."""
         check_kind(constraints, PhraseConstraints)
         return constraints.without_unknown(*self._names())
 
@@ -285,11 +278,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         return [self.spans, Agreement()] if options.step > 0.0 else [self.spans]
 
     def find_parts(self, inputs: Sequence[PartialPhrase], charts: Sequence[Charts]) -> Analysis[PartialPhrase]:
-        """Find the constituents of sentences, and divide those with chains of labels into those with single labels.
-
-        inputs: the sentences with their constraints.
-        charts: the charts of each grammar.
-        """
+        """Find the constituents of sentences, and divide those with chains of labels into those with single labels."""
         chains = super().find_parts(inputs, charts)
         return self.with_chains(chains, chains.parts)
 
@@ -297,8 +286,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         """Replace the constituents of sentences, before they are judged.
 
         analysis: the record of the first two steps.
-        chains: constituents with chains of labels, as `Parts.merge` sorts them.
-        """
+        chains: constituents with chains of labels, as `Parts.merge` sorts them."""
         words = list(chain.from_iterable(given.sentence for given in analysis.inputs))
         start = analysis.charts[0].grammar.start
         items = [
@@ -312,16 +300,14 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
     def evidence(self, analysis: Analysis[PartialPhrase]) -> PhraseEvidence:
         """The words and the charts, which `find_parts` has collected.
 
-        analysis: the record of the first two steps.
-        """
+        analysis: the record of the first two steps."""
         evidence: PhraseEvidence = analysis.evidence
         return evidence
 
     def name_parts(self, analysis: Analysis[PartialPhrase]) -> list[str]:
         """Write the labelled constituents of a sentence with their words; tags have no brackets.
 
-        analysis: the record of one sentence.
-        """
+        analysis: the record of one sentence."""
         words = analysis.inputs[0].sentence
         names = []
         for part in self.labels.named(analysis.parts):
@@ -330,18 +316,14 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         return names
 
     def write(self, tree: Phrase) -> str:
-        """Write a tree in brackets.
-
-        tree: the tree.
-        """
+        """Write a tree in brackets."""
         return tree.bracketed()
 
     def span_examples(self, trees: Sequence[Phrase], options: SpanOptions) -> list[Choices]:
         """List the constituents that the grammars find in each tree's sentence; none if no grammar derives it.
 
         trees: cleaned trees, whose constituents are the correct ones.
-        options: the settings of the model of spans.
-        """
+        options: the settings of the model of spans."""
         inputs = [unknown_phrase(tuple(tree.words())) for tree in trees]
         chains = self.find_parts(inputs, self.chart(inputs)).evidence.chains
         examples = []
@@ -357,8 +339,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
     def assemble(self, analysis: Analysis[PartialPhrase], n_best: int = 1) -> list[list[Phrase]]:
         """Find up to `n_best` different trees of each sentence that have the required brackets, by falling gain.
 
-        analysis: the record of the first three steps.
-        """
+        analysis: the record of the first three steps."""
         forest = self._bracketings(analysis, n_best)
         derivations = trusted_derivations(forest.forest, forest.weight, n_best)
         trees: list[list[Phrase]] = [[] for _ in analysis.inputs]
@@ -415,11 +396,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         return self._weight(PhraseColumns.of(lists, grammars[0].start.tolist()), grammars)
 
     def score_trees(self, analysis: Analysis[PartialPhrase], trees: Sequence[Sequence[Phrase]]) -> SignedLog:
-        """Estimate p̂ of trees of sentences whose words are looked up, unless their tags are constrained.
-
-        analysis: the record of the sentences.
-        trees: the trees of each sentence.
-        """
+        """Estimate p̂ of trees of sentences whose words are looked up, unless their tags are constrained."""
         grammars = [charts.grammar for charts in analysis.charts]
         if any(given.constraints.tags for given in analysis.inputs):  # of which p̂ does not depend
             words = [given.sentence for given in analysis.inputs]
@@ -445,8 +422,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         """Make a tree with the label FALLBACK over the required brackets and each word's most frequent tag.
 
         analysis: the record of several sentences.
-        at: the number of the sentence.
-        """
+        at: the number of the sentence."""
         given = analysis.inputs[at]
         tags = self.members[0].most_frequent_tags(analysis.charts[0].grammar.of_sentences(np.array([at])))
         leaves = [Phrase(tag, (word,)) for tag, word in zip(tags, given.sentence, strict=True)]
@@ -498,7 +474,6 @@ def self_train(
     The second parser keeps the model of spans of the first parser, if there is one.  Trees and sentences are kept in
     memory.  A sentence is left out if it has no words, or if no grammar derives it.
 
-    phrases: the trees of the treebank.
     sentences: the words of each sentence, spelt as the trees spell them.
     options: the options of both parsers, as `ConstituencyModel.train` takes them.
     weight: the weight of the tree of a sentence: it counts as this many trees; at least 0.

@@ -45,8 +45,7 @@ class SpanOptions(JudgeOptions):
     anew: whether the grammars of a fold are trained from the beginning, which takes as long as training on all trees.
     Otherwise, they are one iteration of EM from the grammars of all trees, if these have probabilities.
     step: γ, the amount by which judgements change the posteriors of other constituents; see `agreement`.  With 0, each
-    constituent is judged alone.
-    """
+    constituent is judged alone."""
 
     penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 30.0
     iterations: Annotated[int, AtLeast(1)] = 60
@@ -56,8 +55,7 @@ class SpanOptions(JudgeOptions):
     def judged(self, parts: Parts) -> IntArray:
         """List the numbers (n,) of the constituents that the model judges; other constituents keep their posteriors.
 
-        parts: the labelled constituents of sentences, with their posteriors.
-        """
+        parts: the labelled constituents of sentences, with their posteriors."""
         return np.flatnonzero(parts.posterior > self.least)
 
 
@@ -87,12 +85,7 @@ def check_together(options: Sequence[ConstituencyOptions]) -> None:
     """Raise ValueError unless grammars with these options can belong to one parser.
 
     The parser as a whole has one `span_penalty`, one model of spans, and function labels or none.  Each grammar uses
-    its own of all other options, such as those of pruning: they may differ.
-
-    >>> check_together([ConstituencyOptions(), ConstituencyOptions(span_penalty=0.5)])
-    Traceback (most recent call last):
-    ValueError: the grammars of one parser must have the same span_penalty, not 0.4 and 0.5
-    """
+    its own of all other options, such as those of pruning: they may differ."""
     check_alike(options, ConstituencyOptions, ("span_penalty", "spans", "function_labels"))
 
 
@@ -129,8 +122,6 @@ _PRESETS: dict[ConstituencyPresetName, tuple[ConstituencyOptions, ...]] = {
 
 def preset(name: ConstituencyPresetName) -> tuple[ConstituencyOptions, ...]:
     """Return the options of each grammar of a parser, for `ConstituencyModel.train`.
-
-    name: the name of the preset.
 
     Raises ValueError for another name.
 

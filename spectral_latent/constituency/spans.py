@@ -140,8 +140,7 @@ def _hashes_of_word(word: str) -> tuple[int, int, int]:
 def _best_tags(parts: Parts, is_tag: BoolArray, first: IntArray, name: IntArray, n: int) -> IntArray:
     """Find the name (n,) of the likeliest tag of each word; -1 if none has a posterior.
 
-    is_tag, first, name: (L,) whether a constituent is a tag, its first word among all words, and its name.
-    """
+    is_tag, first, name: (L,) whether a constituent is a tag, its first word among all words, and its name."""
     rows = np.flatnonzero(is_tag)
     rows = rows[np.argsort(parts.posterior[rows], kind="stable")]
     tag = np.full(n, -1)
@@ -160,8 +159,7 @@ def _likely_places(
     sentence: (L,) the sentence of each constituent.
     likely: (K,) the likely constituents, sorted by sentence, and short ones first within a sentence.
     of_sentence: (S + 1,) the first of them in each sentence, and K.
-    judged: (n,) the constituents with the n spans.
-    """
+    judged: (n,) the constituents with the n spans."""
     places = np.full((len(judged), 6), -1)
     for row in range(len(judged)):
         own = judged[row]
@@ -194,8 +192,7 @@ def _context(
 
     first, end: (L,) the first word of each constituent among all words, and the word after its last one.
     label: (L,) the hash of each label.
-    judged: (n,) the numbers of the n constituents.
-    """
+    judged: (n,) the numbers of the n constituents."""
     likely = np.flatnonzero(parts.posterior > _LEAST)
     sentence = parts.sentence
     likely = likely[np.lexsort(((end - first)[likely], sentence[likely]))]
@@ -264,8 +261,7 @@ def _columns(
 def _sequences(atom: HashArray, first: IntArray, end: IntArray, longest: int) -> HashArray:
     """Hash the values of the words first ... end - 1 of each span, (L,); 0 for spans of more than `longest` words.
 
-    atom: (n,) the value of each word.
-    """
+    atom: (n,) the value of each word."""
     hashes = np.zeros(len(first), dtype=np.uint64)
     for row in range(len(first)):
         if end[row] - first[row] <= longest:
@@ -292,15 +288,7 @@ def span_choices(
     start: (S + 1,) the first word of each sentence, and the number of all words.
     judged: (n,) the numbers of the constituents to judge; their features depend on the other constituents, too.
     correct: (L,) whether each constituent is in the tree; None if the tree is not known.
-    Raises ValueError if a constituent is not within the words.
-
-    >>> labels = ChainLabels([("N",), ("NP",)])
-    >>> chains = Parts(*np.array([[0, 0, 0], [0, 0, 1], [1, 2, 2], [0, 1, 0]]), np.array([1.0, 0.25, 1.0]))
-    >>> parts = labels.split(chains).parts
-    >>> choices = span_choices(parts, labels, ["guard", "dogs"], np.array([0, 2]), np.arange(3))
-    >>> SpanModel.plain().share(choices).round(4)
-    array([1.  , 0.25, 1.  ])
-    """
+    Raises ValueError if a constituent is not within the words."""
     check_starts("starts of sentences", start, len(words))
     check_range("sentences of constituents", parts.sentence, 0, len(start) - 1)
     check_range("first words of constituents", parts.begin + start[parts.sentence], 0, len(words))

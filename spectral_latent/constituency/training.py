@@ -32,8 +32,7 @@ class _PhraseFormalism:
     removes_functions: whether to remove function labels from the phrases.
     symbols: the symbols in the order of their numbers.
     terminals: the words in the order of their numbers.
-    words: for every shard, the number of times that each symbol is above each word.
-    """
+    words: for every shard, the number of times that each symbol is above each word."""
 
     def __init__(
         self, binarisation: Binarisation, features: FeatureSet, removes_functions: bool, terminals: Vocabulary[str]
@@ -81,11 +80,9 @@ def prepare(
     grammars share the spelling model.
 
     phrases: treebank trees, which are cleaned here.
-    options: the options of each grammar.
     weights: the weight of each phrase; see `read_treebanks`.
     Raises EstimationError if a phrase has no word, or if there is no phrase; TypeError for an object that is not a
-    phrase.
-    """
+    phrase."""
     terminals = Vocabulary[str]()
     keeps_functions = any(settings.function_labels for settings in options)
     kinds = [

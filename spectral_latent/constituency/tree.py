@@ -151,11 +151,7 @@ class Phrase(NamedTuple):
 
 
 def written(name: str, *, is_label: bool = False) -> str:
-    """Write a label or a word as brackets can hold it.
-
-    >>> written("("), written("10 000")
-    ('-LRB-', '10_000')
-    """
+    """Write a label or a word as brackets can hold it."""
     if is_label:
         return name.translate(_IN_LABEL)
     word = name.translate(_IN_WORD)
@@ -163,13 +159,7 @@ def written(name: str, *, is_label: bool = False) -> str:
 
 
 def inner_first(trees: Iterable[Phrase]) -> Iterator[Phrase]:
-    """Walk over the phrases of trees, children before parents; an object that several trees share comes once.
-
-    >>> subject = Phrase("NP", (Phrase("NNS", ("dogs",)),))
-    >>> trees = [Phrase(label, (subject, Phrase("VBP", ("bark",)))) for label in ("S", "SINV")]
-    >>> [phrase.label for phrase in inner_first(trees)]
-    ['NNS', 'VBP', 'NP', 'S', 'VBP', 'SINV']
-    """
+    """Walk over the phrases of trees, children before parents; an object that several trees share comes once."""
     known: set[int] = set()
     for tree in trees:
         new = [tree]
@@ -184,15 +174,7 @@ class FlatPhrases(NamedTuple):
 
     labels: (N,) the label of each phrase.
     children: (N,) the children of each phrase: words, or numbers of phrases.
-    roots: (T,) the number of the uppermost phrase of each tree.
-
-    >>> tree = Phrase("S", (Phrase("NP", (Phrase("NNS", ("dogs",)),)), Phrase("VBP", ("bark",))))
-    >>> flat = FlatPhrases.of([tree, tree.children[0]])
-    >>> flat
-    FlatPhrases(labels=['NNS', 'VBP', 'NP', 'S'], children=[('dogs',), ('bark',), (0,), (2, 1)], roots=[3, 2])
-    >>> flat.trees()
-    [<Phrase: (S (NP (NNS dogs)) (VBP bark))>, <Phrase: (NP (NNS dogs))>]
-    """
+    roots: (T,) the number of the uppermost phrase of each tree."""
 
     labels: list[str]
     children: list[tuple[str | int, ...]]
@@ -230,9 +212,7 @@ class Constituent(NamedTuple):
     """A labelled part of a sentence.
 
     first, end: the constituent is over the words first ... end - 1.
-    label: the label of the constituent.
-    is_tag: whether it is the tag of a word.
-    """
+    is_tag: whether it is the tag of a word."""
 
     first: int
     end: int
@@ -241,11 +221,7 @@ class Constituent(NamedTuple):
 
 
 def list_constituents(tree: Phrase) -> list[Constituent]:
-    """List the constituents of a cleaned tree, tags included; a constituent comes after those inside it.
-
-    >>> [part.label for part in list_constituents(Phrase("S", (Phrase("NN", ("rain",)), Phrase("VB", ("falls",)))))]
-    ['NN', 'VB', 'S']
-    """
+    """List the constituents of a cleaned tree, tags included; a constituent comes after those inside it."""
     parts: list[Constituent] = []
     opened: list[tuple[str, int]] = []
     stack: list[Phrase | None] = [tree]
@@ -273,8 +249,7 @@ class LabelledParts(NamedTuple):
 
     parts: the labelled constituents, whose labels are numbered as by `ChainLabels`.
     row: (P,) the constituent of each pair, 0 ... K - 1.
-    part: (P,) the labelled constituent of each pair, 0 ... L - 1.
-    """
+    part: (P,) the labelled constituent of each pair, 0 ... L - 1."""
 
     parts: Parts
     row: IntArray
@@ -295,16 +270,7 @@ class ChainLabels:
 
     A label has the number of its name among the N names; as the tag of a word, it has this number plus N.
 
-    chains: the chains in the order of their numbers.
-
-    >>> labels = ChainLabels([("S",), ("S", "VP")])
-    >>> chains = Parts(*np.array([[0, 0], [0, 0], [2, 2], [0, 1]]), np.array([0.5, 0.3]))
-    >>> labelled = labels.split(chains)
-    >>> labels.named(labelled.parts)[1], labelled.parts.posterior
-    (Constituent(first=0, end=2, label='VP', is_tag=False), array([0.8, 0.3]))
-    >>> labels.gains(labelled.parts, labelled, span_penalty=0.4)
-    array([0.4, 0.3])
-    """
+    chains: the chains in the order of their numbers."""
 
     def __init__(self, chains: Sequence[Chain]) -> None:
         self.names = sorted({label for chain in chains for label in chain})

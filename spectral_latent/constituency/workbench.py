@@ -86,9 +86,7 @@ class Workbench:
         """Add a tree.
 
         name: its name, which no other tree has.
-        tree: the tree.
-        Raises ValueError if a tree has this name, and EstimationError if the tree has no words.
-        """
+        Raises ValueError if a tree has this name, and EstimationError if the tree has no words."""
         if name in self._trees:
             raise ValueError(f"there is a tree {name!r} already; replace it, or choose another name")
         self._trees[_checked_name(name)] = _checked_tree(tree)
@@ -97,10 +95,7 @@ class Workbench:
     def replace(self, name: str, tree: Phrase) -> None:
         """Put a tree in the place of another.
 
-        name: the name of both.
-        tree: the new tree.
-        Raises KeyError if no tree has this name, and EstimationError if the new one has no words.
-        """
+        Raises KeyError if no tree has this name, and EstimationError if the new one has no words."""
         before = self._trees[name]
         self._trees[name] = _checked_tree(tree)
         self._count([before], -1.0)
@@ -109,9 +104,7 @@ class Workbench:
     def remove(self, name: str) -> None:
         """Take a tree away.
 
-        name: its name.
-        Raises KeyError if no tree has this name.
-        """
+        Raises KeyError if no tree has this name."""
         self._count([self._trees.pop(name)], -1.0)
 
     def renew(self, *, listener: Listener = silent) -> None:
@@ -153,16 +146,13 @@ class Workbench:
     def suggest(self, sentences: Iterable[Sequence[str]]) -> list[Suggestion]:
         """Suggest a tree for each sentence, as `suggest_trees` does; a flat one as long as there is no parser.
 
-        sentences: the words of each sentence.
-        Raises ValueError for a sentence without words.
-        """
+        Raises ValueError for a sentence without words."""
         return suggest_trees(self.model, sentences)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the start and the trees to a folder, which is made if it is not there.
 
-        folder: the folder, which gets the files start.model and trees.jsonl.
-        """
+        folder: the folder, which gets the files start.model and trees.jsonl."""
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         lines = []
@@ -178,10 +168,8 @@ class Workbench:
     def load(folder: str | os.PathLike[str], *, jobs: int | None = 1) -> Workbench:
         """Read a workbench that `save` wrote; later starts have the settings of the present one.
 
-        folder: the folder.
         Raises ValueError for a line that `save` did not write, ModelFileError for another start, and OSError if there
-        is no such folder.
-        """
+        is no such folder."""
         path = Path(folder)
         bench = Workbench(jobs=jobs)
         text = (path / _TREES).read_text(encoding="utf-8")

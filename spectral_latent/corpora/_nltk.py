@@ -54,14 +54,7 @@ def items_of_corpus(
     *,
     example: str = "treebank",
 ) -> Iterator[_T]:
-    """Read a corpus, file by file in sorted order.
-
-    source: `nltk:NAME`, or a part of the corpus; see `constituency_trees`.
-    items_of_file: reads the items of a file, given the reader, the name of the corpus and the name of the file.
-
-    Raises `CorpusError`, at the call, for a name that NLTK does not know or whose reader lacks the method, for a corpus
-    that is not installed, and for a part that does not exist or has no files.
-    """
+    """Read a corpus, file by file in sorted order."""
     corpus, _, part = source.removeprefix("nltk:").partition(":")
     if part not in ("", *_PARTS):
         raise CorpusError(f"{source}: no part {part!r}; give nltk:{corpus}, or one of its parts {', '.join(_PARTS)}")
@@ -141,8 +134,7 @@ def _own_phrases(reader: Any, corpus: str, file: str, changes: Changes) -> Itera
     Brackets that do not match are mended with a warning.
 
     `parse_brackets` reads plain brackets.  It is faster than NLTK, and does not cut a tree in two where a line is not
-    indented.  NLTK reads other brackets, such as those with comments.
-    """
+    indented.  NLTK reads other brackets, such as those with comments."""
     annotation = annotation_of(reader)
     where = _place(corpus, file)
     if annotation == "alpino":
@@ -222,11 +214,10 @@ def phrases_from_nltk(trees: Iterable[Any], changes: Changes | None = None) -> I
     >>> changes = Changes()
     >>> trees = [Tree("NN", ["rain"]), Tree("S", [("It", "PRP"), ("rains", "VBZ")])]
     >>> with warnings.catch_warnings(action="ignore"):
-    ...     print(list(phrases_from_nltk(trees, changes)), changes.table(), sep="\\n")
+    ...     print(list(phrases_from_nltk(trees, changes)), changes.table(), sep="\n")
     [<Phrase: (NN rain)>]
     1  trees that NLTK could not read left out
-       the first: tree 2
-    """
+       the first: tree 2"""
     changes = Changes() if changes is None else changes
     views = getattr(trees, "_pieces", [trees])  # the views of files that NLTK joins
     files = list(filter(None, map(_file_of, views)))
@@ -247,10 +238,7 @@ def _file_of(view: Any) -> tuple[Any, str] | None:
 
 
 def _convert(trees: Iterable[Any], changes: Changes, place: str, leaves_out: bool = False) -> Iterator[Phrase]:
-    """Make phrases of trees, and leave out those that NLTK has flattened; errors name the number after the place.
-
-    leaves_out: whether to leave out trees without words, too, which are an error otherwise.
-    """
+    """Make phrases of trees, and leave out those that NLTK has flattened; errors name the number after the place."""
     own = Changes()
     phrases = _converted(trees, own, place)
     beginning = list(islice(phrases, SAMPLE))
@@ -308,8 +296,7 @@ def _tokens(reader: Any, corpus: str, file: str, changes: Changes, column: str |
     """Read the sentences of a file: `_own_phrases` reads those of trees if it can, and NLTK reads all others.
 
     In trees, NLTK takes a line that is not indented for another sentence.  In Alpino, it drops brackets, and leaves
-    &apos; as it is.
-    """
+    &apos; as it is."""
     phrases = _own_phrases(reader, corpus, file, changes) if column is None else None
     if phrases is not None:
         for tree in phrases:
@@ -390,8 +377,6 @@ def parse_alpino(text: str, source: str = "<string>", changes: Changes | None = 
     constituent that is still discontinuous is split into phrases of the same label, one for each unbroken sequence of
     its words (Boyd 2007, Discontinuity Revisited).  A node that has only an index, which mentions a constituent for the
     second time, is dropped.
-
-    text: the XML.
 
     Raises `CorpusError`, which names `source` and the place, for text that is not XML, a node without one of
     these attributes, and a sentence with missing words.

@@ -24,10 +24,7 @@ _CORPORA: dict[str, tuple[str, str, str, Annotation]] = {
 
 
 class CorpusFiles(NamedTuple):
-    """The files of a treebank in a folder or a zip file, with the methods of NLTK's readers that need no more.
-
-    paths: the file of each name.
-    """
+    """The files of a treebank in a folder or a zip file, with the methods of NLTK's readers that need no more."""
 
     paths: dict[str, Path | zipfile.Path]
     encoding: str
@@ -37,8 +34,7 @@ class CorpusFiles(NamedTuple):
     def find(corpus: str) -> CorpusFiles | None:
         """Find the files where NLTK looks for them: folders before zip files; None if it must look for itself.
 
-        NLTK does so once it is imported, because a program may then have changed its paths and its readers.
-        """
+        NLTK does so once it is imported, because a program may then have changed its paths and its readers."""
         if corpus not in _CORPORA or "nltk" in sys.modules:
             return None
         folder, names, encoding, annotation = _CORPORA[corpus]

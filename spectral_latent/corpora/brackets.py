@@ -97,8 +97,7 @@ def read_brackets(
 
     path: the file, which gzip may have compressed.
     historical: as in `parse_brackets`.
-    skip_bad: as in `parse_brackets`.
-    """
+    skip_bad: as in `parse_brackets`."""
     return parse_brackets(read_text(path), os.fspath(path), changes, historical=historical, skip_bad=skip_bad)
 
 
@@ -124,7 +123,6 @@ def parse_brackets(
     elements, too.  If most words have the form word-lemma, lemmas are cut off.  A text that is read otherwise, although
     some of its trees have such marks, gives a warning.
 
-    text: the trees.
     historical: whether the text is in that format; None to tell by its first trees.
     skip_bad: whether to leave out trees that cannot be read, and count them.
 
@@ -181,12 +179,7 @@ class _Fault(Exception):
 
 
 def raw_trees(text: str, source: str, skipped: Changes | None = None) -> Iterator[tuple[Phrase, Line]]:
-    """Read the trees of a text as they stand, with their outer brackets, and the line where each begins.
-
-    text: the trees.
-    source: the name of the text in errors, which are those of `parse_brackets`.
-    skipped: counts the trees that cannot be read, which are then left out; None to raise an error for them.
-    """
+    """Read the trees of a text as they stand, with their outer brackets, and the line where each begins."""
     faults: list[_Fault] = []
     line = 1
     counted_to = 0  # the index whose line is known
@@ -333,12 +326,7 @@ class Markup(NamedTuple):
 
     @staticmethod
     def of(trees: Sequence[Phrase], text: str, historical: bool | None = None) -> Markup:
-        """Find the markup of a text.
-
-        trees: the first trees of the text, with their outer brackets.
-        text: the whole text.
-        historical: whether the text is in Penn's format of historical corpora; None to tell by the first trees.
-        """
+        """Find the markup of a text."""
         starred = {match[1] for match in _STARRED_LEAF.finditer(text)} - {EMPTY_TAG}
         leaves = ((match[1], match[2]) for match in _LEAF.finditer(text) if match[1] in starred) if starred else ()
         return Markup._of(trees, leaves, historical, bool(starred))
@@ -386,10 +374,7 @@ class Markup(NamedTuple):
         return bare
 
     def mark(self, tree: Phrase, changes: Changes) -> Phrase | None:
-        """Take metadata and lemmas from a tree, and tag its empty elements; None if nothing is left.
-
-        tree: a tree, in which words may be beside phrases.
-        """
+        """Take metadata and lemmas from a tree, and tag its empty elements; None if nothing is left."""
         made: dict[int, Phrase | None] = {}  # the new phrase of each phrase, by its `id`
         for phrase in inner_first([tree]):
             label, children = phrase
@@ -417,19 +402,11 @@ class Markup(NamedTuple):
         return leaf if form == word else _leaf(leaf.label, form)
 
     def is_word(self, tag: str, word: str) -> bool:
-        """Tell whether a leaf is a word: neither metadata nor an empty element.
-
-        tag: the label of the leaf.
-        word: what stands after it.
-        """
+        """Tell whether a leaf is a word: neither metadata nor an empty element."""
         return not ((self.is_historical and tag in _METADATA) or self.is_empty(tag, word))
 
     def is_empty(self, tag: str, word: str) -> bool:
-        """Tell whether a leaf is an empty element.
-
-        tag: the label of the leaf.
-        word: what stands after it.
-        """
+        """Tell whether a leaf is an empty element."""
         if tag == EMPTY_TAG:
             return True
         if not self.is_historical:
@@ -442,11 +419,7 @@ class Markup(NamedTuple):
         return tag not in self.tags or word.count("*") == 1 or is_empty("", _INDEX.sub("", word))
 
     def warn(self, source: str, ids: int) -> None:
-        """Warn of a text that has marks of a historical corpus, but is read otherwise.
-
-        source: the name of the text.
-        ids: the number of trees with a node ID that are read as other trees.
-        """
+        """Warn of a text that has marks of a historical corpus, but is read otherwise."""
         if ids or self.doubtful:
             marks = [f"{ids:,} trees with a node ID"] if ids else []
             marks += [f"{count:,} leaves {leaf}" for leaf, count in Counter(self.doubtful).most_common(3)]
@@ -516,11 +489,7 @@ def _n_lemmas(words: Iterable[str]) -> int:
 
 
 def _form(word: str) -> str:
-    """Take the form from word-lemma; a word and its lemma have equally many hyphens.
-
-    >>> [_form(word) for word in ("menn-maður", "---", "fram-kvæmd-fram-kvæmd", "-")]
-    ['menn', '-', 'fram-kvæmd', '-']
-    """
+    """Take the form from word-lemma; a word and its lemma have equally many hyphens."""
     parts = word.split("-")
     half = len(parts) // 2
     form = "-".join(parts[:half])
@@ -578,11 +547,7 @@ def parse_partial(text: str, source: str = "<string>") -> Iterator[PartialPhrase
 
 
 def parse_partial_with_lines(text: str, source: str = "<string>") -> Iterator[tuple[int, PartialPhrase]]:
-    """Read sentences as `parse_partial` does, each with the number of its first line.
-
-    >>> [line for line, _ in parse_partial_with_lines("(NP Yes\\n,\\nindeed)\\n\\nNo")]
-    [1, 5]
-    """
+    """Read sentences as `parse_partial` does, each with the number of its first line."""
     is_empty_text = True
     markup = Markup.of([], text, historical=False)
     # The label and the children so far of the sentence, and of each bracket that is open in it.

@@ -59,8 +59,7 @@ def read_conllu(path: str | os.PathLike[str]) -> Iterator[DependencySentence]:
     The call reads the file; each sentence is parsed when the iterator comes to it.  Raises `CorpusError`, which names
     the file and the line, also for a missing file and for bytes that are not UTF-8.
 
-    path: the file, which gzip may have compressed.
-    """
+    path: the file, which gzip may have compressed."""
     return parse_conllu(read_text(path), os.fspath(path))
 
 
@@ -72,8 +71,6 @@ def parse_conllu(text: str, source: str = "<string>") -> Iterator[DependencySent
     read.  Heads may be
     missing (`_`) from a whole sentence.  A comment belongs to the sentence in which or before which it stands.
 
-    text: the sentences.
-
     Raises `CorpusError`, which names `source` and the line, for a line without ten columns or with an empty one, IDs
     out of order, a range of words that are missing, a HEAD that is not the number of another word or 0, a sentence
     with heads for some of its words only or without words, and a text without sentences.  Heads need not be a tree;
@@ -83,7 +80,7 @@ def parse_conllu(text: str, source: str = "<string>") -> Iterator[DependencySent
     ... 1-2|Vámonos|_|_|_|_|_|_|_|_
     ... 1|Vamos|ir|VERB|_|_|0|root|_|_
     ... 2|nos|nosotros|PRON|_|_|1|obj|_|_
-    ... '''.replace("|", "\\t"))
+    ... '''.replace("|", "\t"))
     >>> sentence.forms, sentence.upos, sentence.heads, sentence.comments
     (('Vamos', 'nos'), ('VERB', 'PRON'), (0, 1), ('sent_id = 1',))
     """
@@ -93,24 +90,13 @@ def parse_conllu(text: str, source: str = "<string>") -> Iterator[DependencySent
 def parse_with_lines(
     text: str, source: str = "<string>", line: int = 1
 ) -> Iterator[tuple[DependencySentence, list[int]]]:
-    """Read sentences as `parse_conllu` does, each with the line number of each word.
-
-    >>> line = "1\\tYes\\tyes\\tINTJ\\tUH\\t_\\t0\\troot\\t_\\t_"
-    >>> [lines for _, lines in parse_with_lines(f"{line}\\n\\n# again\\n{line}")]
-    [[1], [4]]
-    """
+    """Read sentences as `parse_conllu` does, each with the line number of each word."""
     for words, comments, ranges in _sentences(text, source, line):
         yield _sentence(words, comments, _all_heads(words), ranges), _line_numbers(words)
 
 
 def count_no_words(text: str, changes: Changes) -> None:
-    """Count the lines of a table in CoNLL-U that readers leave out, because they are no words.
-
-    >>> changes = Changes()
-    >>> count_no_words("1-2\\tdel\\t_\\n1\\tde\\t_\\n2\\tel\\t_\\n2.1\\tsol\\t_\\n", changes)
-    >>> print(changes.table())
-    1  empty nodes left out
-    """
+    """Count the lines of a table in CoNLL-U that readers leave out, because they are no words."""
     changes.counts.update("empty nodes left out" for _ in _EMPTY_NODE_LINE.findall(text))
 
 
@@ -120,11 +106,9 @@ def parse_partial_conllu(text: str, source: str = "<string>") -> Iterator[Partia
     A HEAD or DEPREL that is not known is `_`.  The HEAD `!3` forbids the word 3 as the head, and `!3|5` the words 3
     and 5; `!0` says that the word is not the root.
 
-    text: the sentences.
-
     Raises `CorpusError` as `parse_conllu` does, except for missing heads; also for heads that no tree has.
 
-    >>> row = "{}\\t{}\\t_\\t_\\t_\\t_\\t{}\\t_\\t_\\t_\\n"
+    >>> row = "{}\t{}\t_\t_\t_\t_\t{}\t_\t_\t_\n"
     >>> (tree,) = parse_partial_conllu(row.format(1, "Dogs", 2) + row.format(2, "bark", "_"))
     >>> tree.sentence.forms, tree.constraints.heads
     (('Dogs', 'bark'), {1: 2})
@@ -138,12 +122,7 @@ def parse_partial_conllu(text: str, source: str = "<string>") -> Iterator[Partia
 def parse_partial_conllu_with_lines(
     text: str, source: str = "<string>"
 ) -> Iterator[tuple[PartialDependencies, list[int]]]:
-    """Read sentences as `parse_partial_conllu` does, each with the line number of each word.
-
-    >>> line = "1\\tYes\\tyes\\tINTJ\\tUH\\t_\\t_\\t_\\t_\\t_"
-    >>> [lines for _, lines in parse_partial_conllu_with_lines(f"{line}\\n\\n# again\\n{line}")]
-    [[1], [4]]
-    """
+    """Read sentences as `parse_partial_conllu` does, each with the line number of each word."""
     for words, comments, ranges in _sentences(text, source, line=1):
         sentence = _sentence(words, comments, None, ranges)
         heads: dict[int, int] = {}
@@ -195,12 +174,7 @@ def parse_tab_with_lines(
     """Read the sentences of a text in Malt-TAB, each with the line number of each word.
 
     A tag becomes both `upos` and `xpos`, as in NLTK.  No line is a comment.  Otherwise the rules and the errors are
-    those of `parse_conllu`.
-
-    >>> (sentence, lines), = parse_tab_with_lines("Dogs|NNS|2\\nbark|VBP|0\\n".replace("|", "\\t"))
-    >>> sentence.forms, sentence.xpos, sentence.heads, sentence.relations, lines
-    (('Dogs', 'bark'), ('NNS', 'VBP'), (2, 0), ('_', '_'), [1, 2])
-    """
+    those of `parse_conllu`."""
     text = text.removeprefix("\ufeff")
     if not text.strip(" \t\r\n"):
         raise CorpusError(f"{source}: no sentences; give lines of {' '.join(_TAB)}, with a tab between each two")
@@ -225,12 +199,11 @@ def to_conllu(sentence: DependencySentence) -> str:
     value with a line break or a tab, for a comment with a line break, and for a head that is no other word.
 
     >>> sentence = DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"]).with_heads((2, 0))
-    >>> print(to_conllu(sentence._replace(comments=("a = 1",))).replace("\\t", " "), end="")
+    >>> print(to_conllu(sentence._replace(comments=("a = 1",))).replace("\t", " "), end="")
     # a = 1
     1 Dogs _ NNS NNS _ 2 _ _ _
     2 bark _ VBP VBP _ 0 _ _ _
-    <BLANKLINE>
-    """
+    <BLANKLINE>"""
     if not sentence.forms:
         raise ValueError("a sentence without words has no lines in CoNLL-U; leave it out")
     if any("\n" in comment or "\r" in comment for comment in sentence.comments):

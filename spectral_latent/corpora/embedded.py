@@ -44,11 +44,8 @@ __all__ = ["WrittenGrammar", "embedded_treebank", "embedded_truth", "parse_gramm
 class WrittenGrammar(NamedTuple):
     """A latent PCFG in the basis of its states.
 
-    labels: the label of each symbol.
-    words: the word of each terminal.
     states: the symbol and state of each name, such as `NP[sg]`.
-    operators: the probabilities of the rules.
-    """
+    operators: the probabilities of the rules."""
 
     labels: list[PhraseSymbol]
     words: list[str]
@@ -177,21 +174,7 @@ def _operators(
 
 
 def parse_grammar(text: str) -> WrittenGrammar:
-    """Read a grammar in the notation of this module; every rule has two children, or one word.
-
-    Raises ValueError if a line is neither a rule nor words, if a name has neither, or if a rule is not binary.
-
-    >>> grammar = parse_grammar('''
-    ...     S -> NP[#] VP[#] 3/1
-    ...     NP[#] : it/they
-    ...     VP[#] : sleeps/sleep runs/run
-    ... ''')
-    >>> grammar.words, grammar.states["VP[pl]"]
-    (['it', 'they', 'sleeps', 'runs', 'sleep', 'run'], (2, 1))
-    >>> grammar.operators.binary[0].to_dense()
-    array([[[0.75, 0.  ],
-            [0.  , 0.25]]])
-    """
+    """Read a grammar in the notation of this module; every rule has two children, or one word."""
     grammar = _normalise(_read(text))
     labels, states = _number(grammar)
     words: Vocabulary[str] = Vocabulary()
@@ -344,19 +327,7 @@ VB[tell.#] : tells/tell reminds/remind warns/warn persuades/persuade
 def embedded_truth() -> PhraseGrammar:
     """Return the grammar that the treebank is sampled from; it knows no other words than those of its rules.
 
-    Its `operators` are true probabilities; `coarse` is the PCFG that treebanks of growing size tend to.
-
-    >>> from spectral_latent.constituency import ConstituencyModel
-    >>> for verb in ("sings", "sing"):
-    ...     words = f"she sees the owner of the dogs that {verb} .".split()
-    ...     print(ConstituencyModel((embedded_truth(),)).parse(words).tree.bracketed())
-    (S (NP (PRP she)) (VP (VB sees) (NP
-        (NP (NP (DT the) (NN owner)) (PP (IN of) (NP (DT the) (NN dogs))))
-        (SBAR (WHNP (WDT that)) (VP (VB sings))))) (. .))
-    (S (NP (PRP she)) (VP (VB sees) (NP
-        (NP (DT the) (NN owner))
-        (PP (IN of) (NP (NP (DT the) (NN dogs)) (SBAR (WHNP (WDT that)) (VP (VB sing))))))) (. .))
-    """
+    Its `operators` are true probabilities; `coarse` is the PCFG that treebanks of growing size tend to."""
     grammar = parse_grammar(_GRAMMAR)
     counts = mean_node_counts(grammar.operators)
     return PhraseGrammar(
@@ -372,11 +343,7 @@ def embedded_truth() -> PhraseGrammar:
 
 
 def embedded_treebank(n_trees: int = 2000, seed: int = 0) -> list[Phrase]:
-    """Draw trees independently from `embedded_truth`.
-
-    >>> print(embedded_treebank(10)[0].bracketed())
-    (S (NP (NNP Mary)) (VP (VB likes) (NP (DT the) (NN bird))) (. .))
-    """
+    """Draw trees independently from `embedded_truth`."""
     truth = embedded_truth()
     trees = sample_trees(truth.operators, n_trees, np.random.default_rng(seed)).trees
     return list(map(truth.output, trees.separate()))

@@ -114,10 +114,8 @@ _BY_LINES: tuple[Format, ...] = ("tagged", "malt-tab")  # which all of the first
 class Guess(NamedTuple):
     """The format of a text, and how it is known.
 
-    form: the format.
     reason: what shows the format; empty if it was given, or if only one format can be read.
-    doubt: what speaks for another format; empty if nothing does.
-    """
+    doubt: what speaks for another format; empty if nothing does."""
 
     form: Any
     reason: str = ""
@@ -232,11 +230,7 @@ def _format_of_line(line: str) -> Format:
 
 
 def _has_words_outside(lines: Iterable[str]) -> bool:
-    """Tell whether words stand outside the brackets of lines.
-
-    >>> _has_words_outside(["(see (Smith 1999)", ") for more"]), _has_words_outside(["(S (NN dog)", ") (UH"])
-    (True, False)
-    """
+    """Tell whether words stand outside the brackets of lines."""
     depth = 0
     for token in chain.from_iterable(map(_BRACKET_OR_WORD.findall, lines)):
         depth += {"(": 1, ")": -1}.get(token, 0)
@@ -251,13 +245,7 @@ def _has_words_outside(lines: Iterable[str]) -> bool:
 def items_of_files(
     name: str, kind: str, read: Callable[[Path], Iterator[_T]], *endings: tuple[str, ...]
 ) -> Iterator[_T]:
-    """Read a file, or the files beneath a folder, in sorted order, without hidden files and hidden folders.
-
-    endings: groups of endings of file names; the first group that names a file in the folder is used.  Capital letters
-        and a further .gz make no difference.
-
-    Raises `CorpusError` if there are no such files in the folder.
-    """
+    """Read a file, or the files beneath a folder, in sorted order, without hidden files and hidden folders."""
     folder = Path(name)
     if not folder.is_dir():
         return read(folder)
@@ -289,8 +277,7 @@ class Row(NamedTuple):
     words: the words of the sentence; None for a raw text.
     tags: the tags of the words; None if the words have no tags.
     text: the raw text; None for a sentence.
-    name: the name of the row; None if the row has no name.
-    """
+    name: the name of the row; None if the row has no name."""
 
     words: tuple[str, ...] | None
     tags: tuple[str, ...] | None
@@ -299,16 +286,7 @@ class Row(NamedTuple):
 
     @staticmethod
     def of(entry: object, place: str) -> Row:
-        """Make a row of an object.
-
-        Raises `CorpusError` for an object that is neither a sentence nor a text.
-
-        >>> Row.of({"id": 7, "tokens": ["Dogs", "bark"]}, "a.jsonl, line 1")
-        Row(words=('Dogs', 'bark'), tags=None, text=None, name='7')
-        >>> Row.of({"id": 7}, "a.jsonl, line 1")
-        Traceback (most recent call last):
-        spectral_latent.corpora.text.CorpusError: a.jsonl, line 1: none of the fields words, tokens and text; give one
-        """
+        """Make a row of an object."""
         if not isinstance(entry, Mapping):
             raise CorpusError(f'{place}: {_shown(entry)} is not an object; give one such as {{"text": "Dogs bark."}}')
         given = [field for field in _FIELDS if entry.get(field) is not None]
@@ -370,13 +348,7 @@ def _name(entry: Mapping[str, Any], place: str) -> str | None:
 
 
 def parse_json_rows(lines: Iterable[tuple[int, str]], source: str) -> Iterator[tuple[int, Row]]:
-    """Read the row of each line, with the number of the line; empty lines are left out.
-
-    Raises `CorpusError`, which names the line, for a line that is not the object of a row.
-
-    >>> list(parse_json_rows([(1, '{"words": ["Yes"], "tags": ["UH"]}')], "a.jsonl"))
-    [(1, Row(words=('Yes',), tags=('UH',), text=None, name=None))]
-    """
+    """Read the row of each line, with the number of the line; empty lines are left out."""
     for number, line in lines:
         if not line.strip():
             continue

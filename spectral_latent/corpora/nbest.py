@@ -67,8 +67,7 @@ class WrittenList(NamedTuple):
 
     name: the name of the sentence; None if the sentence is named by its number.
     rows: the candidates, each after the line of its tree.
-    words: the words of the sentence; None if the list does not give them, because the first candidate has them.
-    """
+    words: the words of the sentence; None if the list does not give them, because the first candidate has them."""
 
     name: str | None
     rows: list[tuple[Line, Candidate]]
@@ -108,8 +107,7 @@ def _tree_rows(lines: Iterable[str], source: str) -> Iterator[tuple[tuple[str | 
     """Read each tree: the key of its list, its line, and its candidate, which is None if the parser failed.
 
     The key is the name of the list, and the number of empty lines before it if it has no name.  Neighbouring lists
-    have different keys.
-    """
+    have different keys."""
     n_empty = 0
     for number, text in enumerate(map(str.strip, lines), start=1):
         if not text:
@@ -251,10 +249,7 @@ def _numbers(columns: Iterable[str], line: Line) -> list[float]:
 
 
 def _attached(sentence: DependencySentence, heads: Sequence[Any], relations: Any, line: Line) -> DependencySentence:
-    """Return the sentence with these heads, and with these relations unless they are None.
-
-    Raises CorpusError unless each head is a word's number, or 0, and each relation a string.
-    """
+    """Return the sentence with these heads, and with these relations unless they are None."""
     n = len(sentence.forms)
     if len(heads) != n:
         raise line.error(f"{len(heads)} heads for a sentence of {n} words; give each word one")
@@ -275,8 +270,7 @@ def read_nbest(path: str | os.PathLike[str], form: NBestFormat | None = None) ->
     """Read the lists of a UTF-8 file; see `parse_nbest`.
 
     The call reads the file; each list is parsed when the iterator comes to it.  Raises `CorpusError`, which names the
-    file and the line, also for a missing file and for bytes that are not UTF-8.
-    """
+    file and the line, also for a missing file and for bytes that are not UTF-8."""
     return parse_nbest(read_text(path), os.fspath(path), form)
 
 
@@ -286,15 +280,7 @@ def parse_nbest(text: str, source: str = "<string>", form: NBestFormat | None = 
     Lists without a name are numbered from 1.  In the format `trees`, white space or ||| divides the columns.  The first
     of several columns is a name if it is not a number, or if it is a number without sign and point, such as 7; `nan`
     and what begins with a sign are no names.  Scores
-    may also follow the tree.  A parser that failed writes (()) for a tree; such a candidate is left out.
-
-    Raises `CorpusError`, which names `source` and the line, for a text that is not in the format, and for lists that
-    `NBest` refuses; ValueError for an unknown format.
-
-    >>> lists = parse_nbest("2 wsj.1\\n-8.5\\n(S1 (NP (NN run)))\\n-9.5\\n(S1 (VP (VB run)))\\n\\n")
-    >>> [(nbest.id, len(nbest), nbest.candidates[1].score) for nbest in lists]
-    [('wsj.1', 2, -9.5)]
-    """
+    may also follow the tree.  A parser that failed writes (()) for a tree; such a candidate is left out."""
     guess = Guess(form) if form else Guess(nbest_format(text, source), "its first lines")
     form = guess.form
     if form not in get_args(NBestFormat):
@@ -313,12 +299,7 @@ def parse_nbest(text: str, source: str = "<string>", form: NBestFormat | None = 
 
 
 def nbest_format(text: str, source: str = "<string>") -> NBestFormat:
-    """Tell the format of a text by its first lines.  Raises `CorpusError` for a text in none of the formats.
-
-    >>> texts = "{}", "(S1 (NN run))", "50 wsj.1|-8.5"
-    >>> [nbest_format(text.replace("|", "\\n")) for text in texts]
-    ['json', 'trees', 'bllip']
-    """
+    """Tell the format of a text by its first lines.  Raises `CorpusError` for a text in none of the formats."""
     beginning = text.removeprefix("\ufeff").lstrip()
     first = beginning.partition("\n")[0].strip()
     if first.startswith("{"):
@@ -333,18 +314,7 @@ def nbest_format(text: str, source: str = "<string>") -> NBestFormat:
 
 
 def to_nbest(items: Iterable[Any], id: str = "1", words: Iterable[str] | None = None) -> NBest:
-    """Make a list of the trees that another parser returns in Python.
-
-    items: the trees with their scores, the best first.  An item is a pair of a score, a list of scores or None, and a
-        tree: a `Phrase`, a `DependencySentence`, an `nltk.Tree`, an nltk `DependencyGraph`, or a string of brackets.
-        It may also be an nltk `ProbabilisticTree`, or a `ScoredParse` of bllipparser; `items` may be its `NBestList`.
-
-    Raises `CandidateError` for a list that `NBest` refuses, and `TypeError` or `ValueError` for an item without a tree.
-
-    >>> nbest = to_nbest([(-1.5, "(S1 (NN run))"), (-2.5, Phrase("VB", ("run",)))])
-    >>> nbest.candidates[0].tree, nbest.candidates[1].score
-    (<Phrase: (S1 (NN run))>, -2.5)
-    """
+    """Make a list of the trees that another parser returns in Python."""
     return NBest.of(map(_candidate, items), id, words)
 
 

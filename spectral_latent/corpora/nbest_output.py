@@ -24,19 +24,7 @@ def write_nbest(lists: Iterable[NBest], form: NBestFormat) -> Iterator[str]:
     """Write each list; all texts together are a file that `parse_nbest` reads as the same lists.
 
     All scores of a candidate are written, the latest first.  Phrases are written by `Phrase.bracketed`.  In JSON,
-    dependency trees lose their comments.
-
-    Raises ValueError for dependency trees in a format of brackets, for phrases in `conllu`, and for lists that the
-    format cannot hold: in `bllip`, candidates without scores; in `conllu`, a list without candidates; in `trees`, a
-    name with white space or brackets, or one that would be read as a score.
-
-    >>> nbest = NBest.of([Candidate(Phrase("UH", ("Yes",)), -1.5)])
-    >>> print(*write_nbest([nbest.rescore([0.25])], "bllip"), sep="", end="")
-    1 1
-    0.25 -1.5
-    (UH Yes)
-    <BLANKLINE>
-    """
+    dependency trees lose their comments."""
     for number, nbest in enumerate(lists, start=1):
         match form:
             case "bllip":
@@ -54,14 +42,7 @@ def best_trees(lists: Sequence[NBest], chosen: Iterable[int]) -> Iterator[str]:
 
     A list without candidates becomes (()), or the words without heads.
 
-    chosen: (L,) the place of a candidate in each list.
-
-    Raises ValueError if there are not as many choices as lists, and IndexError for a place without a candidate.
-
-    >>> nbest = NBest.of([Candidate(Phrase(tag, ("run",))) for tag in ("NN", "VB")])
-    >>> list(best_trees([nbest, NBest.of([])], [1, -1]))
-    ['(VB run)\\n', '(())\\n']
-    """
+    chosen: (L,) the place of a candidate in each list."""
     has_heads = any(nbest.has_heads for nbest in lists)
     for nbest, i in zip(lists, chosen, strict=True):
         if nbest.candidates:

@@ -124,12 +124,7 @@ def _is_leaf(node: Any) -> bool:
 class _BracketedWord(str):
     """A word that equals a token with brackets or white space, and is printed as treebanks write it.
 
-    NLTK prints leaves as they are, so that its own readers would lose a bare bracket, and divide a word at a space.
-
-    >>> word = _BracketedWord("(")
-    >>> word == "(", f"{word}", _BracketedWord("10\xa0000").__str__()
-    (True, '-LRB-', '10_000')
-    """
+    NLTK prints leaves as they are, so that its own readers would lose a bare bracket, and divide a word at a space."""
 
     __slots__ = ()
 
@@ -146,7 +141,6 @@ def phrase_to_nltk(phrase: Phrase, logprob: float | None = None) -> Any:
 
     Leaves equal the words; those with brackets or white space are printed with -LRB-, -RRB- and _ in their place.
 
-    phrase: the tree.
     logprob: the tree's log probability (base 2); if given, the result is a `ProbabilisticTree` with plain subtrees.
 
     >>> print(phrase_to_nltk(Phrase("NP", (Phrase("NNS", ("dogs",)),))))

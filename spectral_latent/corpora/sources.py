@@ -39,8 +39,6 @@ def constituency_trees(
 
     Labels are those of the treebank; `clean` also takes away what they tell besides the category.
 
-    source: one of
-
     - a file in Penn Treebank brackets, or in the Penn format of historical corpora; see `parse_brackets`;
     - a folder: all files beneath it, in sorted order, that end in .mrg, .parse, .psd, .ptb, .tree or .trees and are
       not hidden;
@@ -62,8 +60,7 @@ def constituency_trees(
     ...     for tree in constituency_trees(folder):
     ...         print(tree.bracketed())
     (X (Y a.mrg))
-    (X (Y b.mrg))
-    """
+    (X (Y b.mrg))"""
     name = os.fspath(source)
     if name.startswith("nltk:"):
         return items_of_corpus(name, "parsed_sents", "treebank", partial(phrases_of_file, changes))
@@ -91,8 +88,6 @@ def dependency_trees(
 ) -> Iterator[DependencySentence]:
     """Read the trees of a dependency treebank.
 
-    source: one of
-
     - a file in CoNLL-U, CoNLL-X or Malt-TAB; `sniff_format` tells which;
     - a folder: all files beneath it, in sorted order, that end in .conllu, .conll, .conllx, .dp or .tab and are not
       hidden;
@@ -109,10 +104,9 @@ def dependency_trees(
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "one.dp")
-    ...     _ = file.write_text("Dogs\\tNNS\\t2\\nbark\\tVBP\\t0\\n")
+    ...     _ = file.write_text("Dogs\tNNS\t2\nbark\tVBP\t0\n")
     ...     [sentence.heads for sentence in dependency_trees(file)]
-    [(2, 0)]
-    """
+    [(2, 0)]"""
     return (entry.sentence for entry in tree_entries(source, changes, form))
 
 
@@ -126,11 +120,9 @@ def tree_entries(
 class Entry(NamedTuple):
     """A sentence, and its place in a treebank.
 
-    sentence: the sentence with its annotation.
     source: the name of the sentence's file, for errors.
     number: the place of the sentence in the file, counted from 1.
-    lines: the line number of each word.
-    """
+    lines: the line number of each word."""
 
     sentence: DependencySentence
     source: str
@@ -191,11 +183,7 @@ def _entries_of_nltk(changes: Changes | None, reader: Any, corpus: str, file: st
 def entries_of_text(
     text: str, source: str, changes: Changes | None = None, form: Format | None = None
 ) -> Iterator[Entry]:
-    """Read the sentences of a text in CoNLL-U, CoNLL-X or Malt-TAB; heads may be missing.
-
-    >>> [entry.lines for entry in entries_of_text("Dogs\\tNNS\\t2\\nbark\\tVBP\\t0\\n", "two words")]
-    [[1, 2]]
-    """
+    """Read the sentences of a text in CoNLL-U, CoNLL-X or Malt-TAB; heads may be missing."""
     guess = sniff_format(source, text, "conllu", "malt-tab", given=form)
     if changes is not None:
         count_no_words(text, changes)

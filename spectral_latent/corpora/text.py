@@ -48,29 +48,18 @@ class CorpusError(ValueError):
 
 
 class Line(NamedTuple):
-    """A line of a text, for errors.
-
-    source: the name of the text.
-    number: the number of the line.
-    """
+    """A line of a text, for errors."""
 
     source: str
     number: int
 
     def error(self, problem: str) -> CorpusError:
-        """Make the error for a problem in the line.
-
-        >>> Line("a.mrg", 7).error("a bracket is missing; add it")
-        CorpusError('a.mrg, line 7: a bracket is missing; add it')
-        """
+        """Make the error for a problem in the line."""
         return CorpusError(f"{self.source}, line {self.number}: {problem}")
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """Read a file as text, without a byte order mark.
-
-    Raises `CorpusError` if the file cannot be opened, or is not such text.
-    """
+    """Read a file as text, without a byte order mark."""
     source = os.fspath(path)
     try:
         with Path(path).open("rb") as file:
@@ -80,14 +69,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def decode_all(chunks: Iterable[bytes], source: str) -> str:
-    """Decompress and decode a text as a whole.
-
-    Raises `CorpusError` as `utf8_chunks` and `decode`, and for a text of more than 2 GB, which a small compressed file
-    may hold.
-
-    >>> decode_all([b"dogs ", b"bark"], "a.txt")
-    'dogs bark'
-    """
+    """Decompress and decode a text as a whole."""
     parts = []
     length = 0
     for part in utf8_chunks(chunks, source):
@@ -104,16 +86,7 @@ def ending_of(path: str | os.PathLike[str]) -> str:
 
 
 def utf8_chunks(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
-    """Decompress text that gzip has compressed, and convert UTF-16 with a byte order mark to UTF-8.
-
-    Raises `CorpusError` for compressed text or UTF-16 that is damaged, for UTF-32 and binary data, for a line of more
-    than 128 MB, and for compressed text of more than 128 MB that is more than 100 times as long as its file.
-
-    >>> import gzip
-    >>> compressed = gzip.compress("¡hola!".encode("utf-16"))
-    >>> b"".join(utf8_chunks([compressed], "greeting")).decode()
-    '¡hola!'
-    """
+    """Decompress text that gzip has compressed, and convert UTF-16 with a byte order mark to UTF-8."""
     line = 1
     length = 0  # of the part of the line that has been read
     for chunk in _in_utf8(chunks, source):
@@ -205,14 +178,7 @@ def _from_utf_16(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
 
 
 def decode(content: bytes, source: str, line: int = 1) -> str:
-    """Decode UTF-8, without a byte order mark.
-
-    Raises `CorpusError` for binary data, for other bytes that are not UTF-8, for carriage returns that do not stand at
-    the end of a line, and for a byte order mark within the text.
-
-    >>> decode("¡hola!".encode(), "greeting")
-    '¡hola!'
-    """
+    """Decode UTF-8, without a byte order mark."""
     if line == 1 and b"\n" not in content and b"\r" in content.rstrip(b"\r"):
         raise CorpusError(f"{source}: lines end in carriage returns alone; convert them with `tr '\\r' '\\n'`")
     if content.count(b"\r") > content.count(b"\r\n") and (lone := _LONE_RETURN.search(content)):

@@ -61,12 +61,11 @@ class TreebankFile:
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "one.psd")
-    ...     _ = path.write_text("( (IP-MAT (NP-SBJ *con*) (VBDI kom-koma) (. .-.)) (ID A,.1))\\n")
+    ...     _ = path.write_text("( (IP-MAT (NP-SBJ *con*) (VBDI kom-koma) (. .-.)) (ID A,.1))\n")
     ...     file = TreebankFile.read(path)
     ...     file.replace(0, Phrase("FRAG", (Phrase("VBPI", ("kom",)), Phrase(".", (".",)))))
     ...     file.text
-    '( (FRAG (NP-SBJ *con*) (VBPI kom-koma) (. .-.)) (ID A,.1))\\n'
-    """
+    '( (FRAG (NP-SBJ *con*) (VBPI kom-koma) (. .-.)) (ID A,.1))\n'"""
 
     def __init__(self, path: str | os.PathLike[str], text: str) -> None:
         self.path = os.fspath(path)
@@ -80,9 +79,7 @@ class TreebankFile:
     def read(path: str | os.PathLike[str]) -> TreebankFile:
         """Read a file; one that is not there or empty has no trees.
 
-        path: the file.
-        Raises CorpusError for text that is no tree, with its line.
-        """
+        Raises CorpusError for text that is no tree, with its line."""
         return TreebankFile(path, read_text(path) if os.path.exists(path) else "")
 
     @property
@@ -93,8 +90,7 @@ class TreebankFile:
     def name(self, number: int) -> str:
         """Return the node ID of a tree, or its number from 1.
 
-        number: the number of the tree, from 0.
-        """
+        number: the number of the tree, from 0."""
         parts = [part for part in self._raw[number].children if isinstance(part, Phrase) and part.label == "ID"]
         return str(parts[0].children[0]) if parts else str(number + 1)
 
@@ -114,10 +110,8 @@ class TreebankFile:
     def add(self, tree: Phrase, name: str | None = None) -> int:
         """Add a tree at the end; return its number.
 
-        tree: the tree.
         name: its node ID, in a historical text; None for none.
-        Raises ValueError if the file would be read with another tree; nothing is changed.
-        """
+        Raises ValueError if the file would be read with another tree; nothing is changed."""
         tree = as_read(tree)
         *before, _ = self._pieces
         gap = ("\n\n" if self._markup.is_historical else "\n") if before else ""
@@ -158,10 +152,7 @@ class TreebankFile:
             yield rewritten(tree, always=True)
 
     def _put(self, number: int, piece: str, tree: Phrase) -> None:
-        """Take the text of a tree, if whoever reads the file next will read this tree, and all others as they are.
-
-        Raises ValueError otherwise, and changes nothing.
-        """
+        """Take the text of a tree, if whoever reads the file next will read this tree, and all others as they are."""
         is_new = number == len(self.trees)
         rest = self._pieces[number:] if is_new else self._pieces[number + 1 :]
         if is_new and not number and not "".join(rest):
@@ -198,14 +189,7 @@ class TreebankFile:
 
 
 def as_read(tree: Phrase) -> Phrase:
-    """Return a tree as it comes back from its brackets, in which the word ( is -LRB-, and 10 000 is 10_000.
-
-    Raises ValueError for a tree that brackets do not give back, such as one with an empty label, and for labels and
-    words that models refuse.
-
-    >>> as_read(Phrase("NP", (Phrase("(", ("(",)), Phrase("CD", ("10 000",)))))
-    <Phrase: (NP (-LRB- -LRB-) (CD 10_000))>
-    """
+    """Return a tree as it comes back from its brackets, in which the word ( is -LRB-, and 10 000 is 10_000."""
     text = tree.bracketed()
     found = [each for each, _ in raw_trees(_decoded(text, "the tree"), "the tree")]
     if len(found) != 1 or found[0].bracketed() != text:
@@ -247,11 +231,9 @@ def _has_words(phrase: Phrase, markup: Markup) -> bool:
 class _Old:
     """What a tree of a file has besides the labels and words of a corrected tree.
 
-    tokens: the text of each word.
     labels: the label with an index of each phrase that has one, by its words and its label without the index.
     extras: the empty elements and comments, in order: the number of words before, the words and the label of the phrase
-    above.
-    """
+    above."""
 
     tokens: list[str] = field(default_factory=list)
     labels: dict[tuple[int, int, str], str] = field(default_factory=dict)

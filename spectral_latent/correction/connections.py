@@ -19,10 +19,7 @@ _SECONDS = 20.0  # in which a request must have arrived, and in which each part 
 
 
 def read_json(most: int) -> Any:
-    """Read the body of the present request; None if it is no JSON.  What does not arrive in time gets status 400.
-
-    most: the number of bytes above which the request is refused.
-    """
+    """Read the body of the present request; None if it is no JSON.  What does not arrive in time gets status 400."""
     request.max_content_length = most
     try:
         return request.get_json(silent=True)
@@ -33,8 +30,7 @@ def read_json(most: int) -> Any:
 class BoundedServer(ThreadedWSGIServer):
     """A server with a thread for each connection, of which there are few at a time.
 
-    If there are too many, the one that has kept the server waiting for the longest time is closed.
-    """
+    If there are too many, the one that has kept the server waiting for the longest time is closed."""
 
     daemon_threads = True
 

@@ -44,8 +44,7 @@ class History:
 
     path: the file.
 
-    Raises BusyError if another process has it, and ValueError for a line that is none of a history.
-    """
+    Raises BusyError if another process has it, and ValueError for a line that is none of a history."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -84,11 +83,7 @@ class History:
             os.fsync(self._file)
 
     def append(self, entry: HistoryLine, **others: str) -> None:
-        """Append a line, and wait until it is on the disk; if that fails, the history is as it was.
-
-        others: the time and the annotator.
-        Raises OSError if the disk is full or fails, and ValueError if the line would not be read as the entry.
-        """
+        """Append a line, and wait until it is on the disk; if that fails, the history is as it was."""
         row = {**others, **entry._asdict()}
         line = (json.dumps(row) + "\n").encode("ascii")
         if _entry(line.rstrip(b"\n"), self._place(len(self.entries))) != entry:
@@ -111,18 +106,14 @@ class History:
     def undo(self) -> None:
         """Take away the line that was appended last, whose tree could not be written.
 
-        On a disk that fails it may stay until the next line, or until the next start, which puts its tree back.
-        """
+        On a disk that fails it may stay until the next line, or until the next start, which puts its tree back."""
         self.entries.pop()
         self._end -= self._last
         with suppress(OSError):
             self._cut()
 
     def lacking(self, digest: str) -> tuple[int, bool]:
-        """Find the first line whose tree a file of trees may lack, and whether it does lack it and all later ones.
-
-        digest: the digest of the file.
-        """
+        """Find the first line whose tree a file of trees may lack, and whether it does lack it and all later ones."""
         for at in reversed(range(len(self.entries))):
             if self.entries[at].file_after == digest:
                 return at + 1, True

@@ -42,11 +42,7 @@ _ENCODING = re.compile(r"<\?xml[^>]*?encoding\s*=\s*[\"']([^\"']*)")
 
 
 def add_routes(app: Any, project: Project) -> None:
-    """Answer the requests of INCEpTION, too.
-
-    app: the Flask application of a project.
-    project: the project.
-    """
+    """Answer the requests of INCEpTION, too."""
     from flask import Response, abort, jsonify
 
     from spectral_latent.correction.connections import read_json
@@ -95,10 +91,7 @@ def add_routes(app: Any, project: Project) -> None:
 
 
 def _text_in(given: Any, key: str) -> str:
-    """Return a text of a request: no number, which a reader of XML would take for an open file of this process.
-
-    Raises ValueError if there is none.
-    """
+    """Return a text of a request: no number, which a reader of XML would take for an open file of this process."""
     if not isinstance(given, dict) or not isinstance(given.get(key), str):
         raise ValueError(f"not a request of INCEpTION: `{key}` is no text")
     return str(given[key])
@@ -114,14 +107,7 @@ def _plain_xml(text: str) -> str:
 
 
 def read_document(xmi: str, types: str, layer: str, feature: str, predicted: bool) -> Cas:
-    """Read a document of a request.
-
-    xmi: the document, and `types`, its type system, both in XML.
-    layer: the layer that must be in the type system, with the string feature `feature`.
-    predicted: whether the layer must have the feature that marks suggestions.
-    Raises ValueError if something is missing or is no XML of a CAS, and ImportError without dkpro-cassis, which the
-    extra `annotate` installs.
-    """
+    """Read a document of a request."""
     from cassis import load_cas_from_xmi, load_typesystem
     from cassis.typesystem import TypeNotFoundError
     from lxml.etree import LxmlError
@@ -150,14 +136,7 @@ def _sentences(cas: Cas) -> Iterator[list[Any]]:
 
 
 def add_suggestions(project: Project, cas: Cas, layer: str, feature: str, of_tokens: bool) -> None:
-    """Add the suggestions of a project's parser to a document.
-
-    project: the project.
-    cas: the document, which is changed.
-    layer: the layer of the suggestions, whose labels are in the feature `feature`.
-    of_tokens: whether each annotation of the layer has one token.
-    Raises ValueError for a token that is no word.
-    """
+    """Add the suggestions of a project's parser to a document."""
     of_words = layer == _TAG[0] or of_tokens
     annotation = cas.typesystem.get_type(layer)
     has_score = annotation.get_feature(f"{feature}_score") is not None
@@ -179,12 +158,7 @@ def add_suggestions(project: Project, cas: Cas, layer: str, feature: str, of_tok
 
 
 def trees_of(cas: Cas, layer: str, feature: str) -> Iterator[Phrase]:
-    """List the trees of a document.
-
-    cas: the document.
-    layer: the layer of phrases.
-    feature: the feature that has their labels.
-    """
+    """List the trees of a document."""
     for tokens in _sentences(cas):
         tags = {(tag.begin, tag.end): tag.get(_TAG[1]) for tag in cas.select(_TAG[0]) if not tag.get(_IS_PREDICTED)}
         leaves = [(tags.get((token.begin, token.end)) or "", token.get_covered_text()) for token in tokens]

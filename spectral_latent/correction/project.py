@@ -50,8 +50,7 @@ class Item:
     name: the node ID of its tree, or its place.
     words: its words, as brackets can hold them.
     number: the number of its tree in the file; None if it waits for one.
-    errors: the expected number of errors of its last suggestion; None if there was none.
-    """
+    errors: the expected number of errors of its last suggestion; None if there was none."""
 
     name: str
     words: list[str]
@@ -69,8 +68,7 @@ class Project:
     functions: whether the parser learns function labels; None if the trees have some, or the options ask for it.
 
     Raises BusyError if another process has the project, CorpusError for a file that has something else than trees, and
-    ValueError if there are neither trees nor sentences.
-    """
+    ValueError if there are neither trees nor sentences."""
 
     def __init__(
         self,
@@ -175,9 +173,7 @@ class Project:
     def suggest(self, at: int) -> tuple[Phrase, Suggestion]:
         """Return the tree of an item, which is its accepted one if there is one, and the suggestion of the parser.
 
-        at: the number of the item.
-        Raises IndexError if there is no such item.
-        """
+        Raises IndexError if there is no such item."""
         item = self._item(at)
         with self._lock:
             (found,) = self.bench.suggest([item.words])
@@ -185,10 +181,7 @@ class Project:
             return (found.tree if item.number is None else self._tree(item)), found
 
     def parse(self, sentences: Sequence[Sequence[str]]) -> list[Suggestion]:
-        """Suggest trees for sentences that need not belong to the project.
-
-        sentences: the words of each sentence.
-        """
+        """Suggest trees for sentences that need not belong to the project."""
         with self._lock:
             return self.bench.suggest([list(map(written, words)) for words in sentences])
 
@@ -196,8 +189,7 @@ class Project:
         """Let the parser learn trees that another program keeps, in the place of those of the last call.
 
         trees: the trees by names; they are not written to the project's files.
-        Raises ValueError for a tree that brackets cannot hold, or that has no words; then nothing is learnt.
-        """
+        Raises ValueError for a tree that brackets cannot hold, or that has no words; then nothing is learnt."""
         named = {f"elsewhere {name}": as_read(tree) for name, tree in trees.items()}
         for tree in named.values():
             if clean(tree) is None:
@@ -219,8 +211,7 @@ class Project:
 
         after: the number of the present item.
         order: the first one after the present one; or, of the first 150 that wait, the one with the most words for an
-            expected error, or with the fewest.
-        """
+            expected error, or with the fewest."""
         places = [*range(after + 1, len(self.items)), *range(min(after + 1, len(self.items)))]
         if order == "file":
             return next((at for at in places if self.items[at].number is None), None)
@@ -259,9 +250,7 @@ class Project:
     def version(self, at: int) -> str:
         """Return a digest of the accepted tree of an item; "" if it waits.
 
-        at: the number of the item.
-        Raises IndexError if there is no such item.
-        """
+        Raises IndexError if there is no such item."""
         item = self._item(at)
         with self._lock:
             return "" if item.number is None else sha256(self._tree(item).bracketed().encode()).hexdigest()[:16]
@@ -269,13 +258,11 @@ class Project:
     def accept(self, at: int, tree: Phrase, version: str | None = None) -> None:
         """Accept a tree for an item: write it to the history and to the file, and let the parser learn it.
 
-        at: the number of the item.
         tree: the tree, over exactly the words of the item.
         version: what `version` was when the item was shown; None to replace whatever is there.
         Raises ValueError for other words, and for a tree that its file would not be read with; ChangedError if another
         program has changed the file, or if the item has another version; OSError if a file cannot be written; and
-        IndexError if there is no such item.  Then nothing is changed.
-        """
+        IndexError if there is no such item.  Then nothing is changed."""
         item = self._item(at)
         tree = as_read(tree)
         if list(tree.words()) != item.words:
@@ -392,8 +379,7 @@ class Project:
         other: the file of the other annotator's trees.
         Returns the number of sentences that both have, the F1 of labelled brackets (EVALB), and Cohen's kappa of the
         tags of words and of the labels of spans, where a span without a label is a category, too.
-        Raises CorpusError for a file that has something else than trees, and ValueError if no sentence is in both.
-        """
+        Raises CorpusError for a file that has something else than trees, and ValueError if no sentence is in both."""
         theirs: dict[tuple[str, ...], Phrase] = {}
         for tree in TreebankFile.read(other).trees:
             if tree is not None:
@@ -422,11 +408,7 @@ class Project:
 
 
 def kappa(pairs: Sequence[tuple[str, str]]) -> float:
-    """Compute Cohen's kappa of the categories that two annotators gave to n things.
-
-    >>> round(kappa([("a", "a"), ("a", "b"), ("b", "b"), ("b", "b")]), 3)
-    0.5
-    """
+    """Compute Cohen's kappa of the categories that two annotators gave to n things."""
     n = len(pairs)
     observed = sum(one == two for one, two in pairs) / n
     ones, twos = (Counter(pair[side] for pair in pairs) for side in (0, 1))

@@ -46,13 +46,11 @@ def create_app(
 ) -> Any:
     """Make the application of a project, for any WSGI server.
 
-    project: the project.
     port: the port at which the server will listen.
     token: what each request must have; None to answer whoever reaches the port.
     other: the file of another annotator's trees; None if there is none.
     order: which sentence is next, as for `Project.next`.
-    Raises ImportError without Flask, which the extra `annotate` installs.
-    """
+    Raises ImportError without Flask, which the extra `annotate` installs."""
     from flask import Flask, Response, abort, jsonify, request
     from werkzeug.exceptions import HTTPException
 
@@ -190,14 +188,12 @@ def create_app(
 def serve(project: Project, port: int, *, token: str | None = None, **settings: Any) -> Any:
     """Make a server of a project on the loopback address; its `serve_forever` answers requests.
 
-    project: the project.
     port: the port; 0 for any free one, which `server_port` has.
     token: what each request must have, at least 16 letters, digits, - and _; None for that of the variable
         SPECTRAL_LATENT_TOKEN, or for a random one.
     settings: as for `create_app`.
     Returns the server, whose `address` has the token.
-    Raises OSError if the port is in use, and ValueError for another token.
-    """
+    Raises OSError if the port is in use, and ValueError for another token."""
     from spectral_latent.correction.connections import BoundedServer
 
     token = token or os.environ.get(TOKEN_VARIABLE) or secrets.token_urlsafe(24)
@@ -210,30 +206,14 @@ def serve(project: Project, port: int, *, token: str | None = None, **settings: 
 
 
 def to_list(tree: Phrase, depth: int = 0) -> list[Any]:
-    """Write a tree as a nested list.
-
-    tree: the tree.
-    depth: the number of phrases around it.
-    Raises ValueError for a tree that `from_list` would not read.
-
-    >>> to_list(Phrase("S", (Phrase("NN", ("dogs",)), Phrase("VB", ("bark",)))))
-    ['S', ['NN', 'dogs'], ['VB', 'bark']]
-    """
+    """Write a tree as a nested list."""
     if depth > _DEEPEST:
         raise ValueError(_TOO_DEEP)
     return [tree.label, *(to_list(child, depth + 1) if isinstance(child, Phrase) else child for child in tree.children)]
 
 
 def from_list(given: Any, depth: int = 0) -> Phrase:
-    """Read a tree from a nested list.
-
-    given: the list.
-    depth: the number of phrases around it.
-    Raises ValueError for another object.
-
-    >>> from_list(["S", ["NN", "dogs"], ["VB", "bark"]])
-    <Phrase: (S (NN dogs) (VB bark))>
-    """
+    """Read a tree from a nested list."""
     if depth > _DEEPEST:
         raise ValueError(_TOO_DEEP)
     match given:

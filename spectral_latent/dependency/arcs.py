@@ -114,13 +114,9 @@ _MOST = 12  # the number of classes of odds
 class ArcEvidence(NamedTuple):
     """What arcs are judged by: the N words of T sentences.
 
-    words: the words.
-    tags: the tag of each word.
     others: the tag of each word in the other column of tags.
-    features: the morphological features of each word.
     start: (T + 1,) the first word of each sentence, and N.
-    least: arcs with a smaller posterior keep it.
-    """
+    least: arcs with a smaller posterior keep it."""
 
     words: Sequence[str]
     tags: Sequence[str]
@@ -131,11 +127,7 @@ class ArcEvidence(NamedTuple):
 
     @staticmethod
     def of(sentences: Sequence[DependencySentence], options: DependencyOptions) -> ArcEvidence:
-        """Join the columns of sentences.
-
-        sentences: the sentences.
-        options: the settings of the grammars, which name the columns of words and tags.
-        """
+        """Join the columns of sentences."""
         columns = [
             (options.words_of(each), options.tags_of(each), options.others_of(each), each.feats) for each in sentences
         ]
@@ -152,14 +144,7 @@ class ArcEvidence(NamedTuple):
 
 
 def arcs_of(trees: Sequence[DependencySentence]) -> Parts:
-    """List the arcs of trees, sorted by tree and word, with posteriors of 1.
-
-    trees: the trees, projective or not; heads may also make cycles.
-    Raises EstimationError if a tree has not one head for each word.
-
-    >>> arcs_of([DependencySentence.of(["Dogs", "bark"]).with_heads((2, 0))]).begin
-    array([2, 0])
-    """
+    """List the arcs of trees, sorted by tree and word, with posteriors of 1."""
     for number, tree in enumerate(trees, start=1):
         require_heads(tree, number)
     length = np.array([len(tree.forms) for tree in trees], dtype=np.int64)
@@ -183,8 +168,7 @@ def _near(start: IntArray, sentence: IntArray, head: IntArray, g: IntArray, d: I
     start: (T + 1,) the first word of each sentence.
     sentence: (n,) the sentence of each arc.
     head: (N,) the likeliest head of each word; -1 for the root, -2 for none.
-    g, d: (n,) the head, -1 for the root, and the dependant of each arc.
-    """
+    g, d: (n,) the head, -1 for the root, and the dependant of each arc."""
     near = np.full((len(g), 9), -2)
     for arc in range(len(g)):
         governor, word = g[arc], d[arc]
@@ -217,8 +201,7 @@ def _near(start: IntArray, sentence: IntArray, head: IntArray, g: IntArray, d: I
 def _between(tag: HashArray, g: IntArray, d: IntArray) -> HashArray:
     """Hash the set of tags between the words of arcs, and whether it has the tag of either, (n, 2).
 
-    tag: (N,) the hash of the tag of each word.
-    """
+    tag: (N,) the hash of the tag of each word."""
     found = np.zeros((len(g), 2), dtype=np.uint64)
     for arc in range(len(g)):
         if g[arc] < 0:
@@ -243,11 +226,7 @@ def arc_columns(
 ) -> tuple[HashArray, dict[str, HashArray]]:
     """Compute the side of the head of n arcs, (n,), and the values that templates name, (n,) each.
 
-    arcs: the arcs, sorted by sentence and dependant.
-    log: (n,) the logarithms of their posteriors.
-    evidence: the words.
-    names: the names of values; classes of distance, odds and rank are computed in any case.
-    """
+    log: (n,) the logarithms of their posteriors."""
     start = evidence.start
     first = start[arcs.sentence]
     g = np.where(arcs.begin == 0, -1, arcs.begin - 1 + first)
@@ -294,12 +273,7 @@ def arc_columns(
 
 
 def arc_choices(arcs: Parts, evidence: ArcEvidence, heads: Sequence[int] | None = None) -> Choices:
-    """Compute the features of n arcs, as a choice among the heads of each word.
-
-    arcs: the arcs, sorted by sentence and dependant, with posteriors above 0.
-    evidence: the words.
-    heads: the head of each of all words; None if they are not known.
-    """
+    """Compute the features of n arcs, as a choice among the heads of each word."""
     log = np.log(arcs.posterior)
     word = arcs.end - 1 + evidence.start[arcs.sentence]
     is_right = np.zeros(len(log), dtype=np.bool_) if heads is None else arcs.begin == np.asarray(heads)[word]
@@ -323,11 +297,7 @@ class ArcModel(ChoiceModel):
     noun: ClassVar[str] = "arcs"
 
     def judge(self, parts: Parts, evidence: ArcEvidence) -> Parts:
-        """Replace the posteriors of the likely arcs to each word; their sum stays as it is.
-
-        parts: the arcs of sentences, with their posteriors.
-        evidence: the words of the sentences.
-        """
+        """Replace the posteriors of the likely arcs to each word; their sum stays as it is."""
         likely = np.flatnonzero(parts.posterior > evidence.least)
         likely = likely[np.lexsort((parts.end[likely], parts.sentence[likely]))]
         if not len(likely):

@@ -26,7 +26,6 @@ __all__ = ["ANY_TREE", "DependencyConstraints", "PartialDependencies", "unknown_
 class DependencyConstraints:
     """Constraints on the dependency tree of a sentence; words are numbered from 1, and 0 is the root.
 
-    heads: the known heads of words.
     relations: the known relations of words to their heads; the heads may be unknown.
     forbidden: arcs that the tree must not have: pairs of a head and a word.
 
@@ -124,8 +123,6 @@ class DependencyConstraints:
     def with_known_relations(self, tree: DependencySentence) -> DependencySentence:
         """Replace the relations of a tree by the known relations.
 
-        tree: a tree with relations.
-
         >>> tree = DependencySentence.of(["Dogs", "bark"]).with_heads((2, 0), ("obj", "root"))
         >>> DependencyConstraints(relations={1: "nsubj"}).with_known_relations(tree).relations
         ('nsubj', 'root')
@@ -137,8 +134,7 @@ class DependencyConstraints:
         """List the symbols of a grammar that may stand over each span.
 
         tag: (n,) the number of the tag of each word; -1 for an unknown tag.
-        tag_of_symbol: (S,) the number of the tag of each symbol's head.
-        """
+        tag_of_symbol: (S,) the number of the tag of each symbol's head."""
         n = len(tag)
         first, end = cells(n)
 

@@ -55,9 +55,7 @@ Role = Literal["complete", "left", "right"]
 class HeadSymbol(NamedTuple):
     """A symbol of the grammar.
 
-    tag: the tag of the head.
-    role: the side of the child that is attached above the node, or `complete` if all children are attached.
-    """
+    role: the side of the child that is attached above the node, or `complete` if all children are attached."""
 
     tag: str
     role: Role
@@ -68,8 +66,7 @@ class Attachment(Options):
     """Settings of the conversion of dependency trees to binary trees.
 
     first_side: the side whose children are attached first.
-    symbols_have_tags: whether symbols have the head's tag; otherwise there is one symbol for each role.
-    """
+    symbols_have_tags: whether symbols have the head's tag; otherwise there is one symbol for each role."""
 
     first_side: Side = "right"
     symbols_have_tags: bool = True
@@ -78,9 +75,7 @@ class Attachment(Options):
 class DependencyTrees(NamedTuple):
     """s-trees of N nodes over the words of sentences.  The place of a word is its number among all words.
 
-    trees: the s-trees, whose terminals are places.
-    head: (N,) the place of each node's head word.
-    """
+    head: (N,) the place of each node's head word."""
 
     trees: SkeletalTrees
     head: IntArray
@@ -95,8 +90,7 @@ class DependencyTrees(NamedTuple):
     def over(self, word: IntArray) -> SkeletalTrees:
         """Replace the places in the leaves by words.
 
-        word: (n,) the number of the word at each place.
-        """
+        word: (n,) the number of the word at each place."""
         trees = self.trees
         terminal = np.where(trees.is_leaf, word[trees.terminal], -1)
         return SkeletalTrees(trees.symbol, trees.left, trees.right, terminal, trees.root)
@@ -109,8 +103,7 @@ _ROLES: tuple[Role, ...] = ("complete", "left", "right")  # in the order of thei
 def _child_chains(head: IntArray) -> tuple[IntArray, IntArray]:
     """Find the first child of each word (n,), and the next child of the same head (n,); -1 if there is none.
 
-    head: (n,) the place of each word's head, -1 for the root.
-    """
+    head: (n,) the place of each word's head, -1 for the root."""
     first_child = np.full(len(head), -1, dtype=np.int64)
     next_child = np.full(len(head), -1, dtype=np.int64)
     for word in range(len(head) - 1, -1, -1):
@@ -148,8 +141,7 @@ def _nodes(head: IntArray, start: IntArray, left_first: bool) -> IntArray:
     The subtree of a word with k words in all takes 2k - 1 neighbouring nodes, and its top is the last of them.
 
     head: (n,) the place of each word's head, -1 for the root.
-    start: (T + 1,) the first word of each sentence.
-    """
+    start: (T + 1,) the first word of each sentence."""
     n = len(head)
     nodes = np.full((4, 2 * n - (len(start) - 1)), -1, dtype=np.int64)
     first_child, next_child = _child_chains(head)
@@ -220,18 +212,7 @@ def convert_trees(
     symbols: Vocabulary[HeadSymbol],
     first: int = 1,
 ) -> DependencyTrees:
-    """Convert T sentences to s-trees; new symbols get new numbers.
-
-    Raises EstimationError for a sentence without heads, or with heads that are not one tree.
-
-    >>> symbols = Vocabulary[HeadSymbol]()
-    >>> sentence = DependencySentence.of(["big", "dogs", "bark"]).with_heads((2, 3, 0))
-    >>> trees, head = convert_trees([sentence], [["J", "N", "V"]], Attachment(), symbols)
-    >>> trees.terminal, trees.left, head
-    (array([ 0,  1, -1,  2, -1]), array([-1, -1,  0, -1,  2]), array([0, 1, 1, 2, 2]))
-    >>> [symbols.names[symbol] for symbol in trees.symbol[1:3].tolist()]
-    [HeadSymbol(tag='N', role='left'), HeadSymbol(tag='N', role='complete')]
-    """
+    """Convert T sentences to s-trees; new symbols get new numbers."""
     sentences = list(sentences)
     tags = list(tags)
     for number, sentence in enumerate(sentences, start=first):
@@ -282,16 +263,7 @@ def _require_tree(sentence: DependencySentence, number: int) -> None:
 
 
 def list_possible_rules(symbols: Sequence[HeadSymbol], attachment: Attachment) -> tuple[IntArray, BoolArray]:
-    """List all binary rules (R, 3) that trees may have, and whether their right child is the dependant (R,).
-
-    >>> symbols = [HeadSymbol("N", "complete"), HeadSymbol("V", "complete"), HeadSymbol("V", "right")]
-    >>> rules, dependant_is_right = list_possible_rules(symbols, Attachment())
-    >>> rules, dependant_is_right
-    (array([[1, 2, 0],
-           [1, 2, 1],
-           [2, 2, 0],
-           [2, 2, 1]]), array([ True,  True,  True,  True]))
-    """
+    """List all binary rules (R, 3) that trees may have, and whether their right child is the dependant (R,)."""
     number_of_symbol = {symbol: number for number, symbol in enumerate(symbols)}
     complete = [number for number, symbol in enumerate(symbols) if symbol.role == "complete"]
     rules = []
@@ -308,8 +280,7 @@ def list_possible_rules(symbols: Sequence[HeadSymbol], attachment: Attachment) -
 def mark_right_heads(symbols: Sequence[HeadSymbol], rules: IntArray) -> BoolArray:
     """Tell for every binary rule (R,) whether its head is in the right child: whether its left child is complete.
 
-    rules: (R, 3) parent, left and right child.
-    """
+    rules: (R, 3) parent, left and right child."""
     complete = np.array([symbol.role == "complete" for symbol in symbols], dtype=bool)
     return complete[rules[:, 1]]
 
@@ -323,8 +294,7 @@ def compute_dependency_features(converted: DependencyTrees, tag: IntArray, word:
     """Compute the templates of all nodes.
 
     tag: (n,) the number of the tag at each place.
-    word: (n,) the number of the form at each place.
-    """
+    word: (n,) the number of the form at each place."""
     trees, head = converted
     is_right = converted.head_is_right.astype(np.int64)
     modifier = np.where(trees.is_binary, np.where(is_right, trees.left, trees.right), -1)

@@ -46,11 +46,9 @@ __all__ = [
 class ArcForest(NamedTuple):
     """A forest of one sentence of n words, with the arc of each edge.
 
-    forest: the items and edges.
     governor: (E,) the governor of each edge's arc, 1 ... n, or 0 for the root; -1 for an edge without an arc.
     dependant: (E,) the dependant of each edge's arc, 1 ... n; -1 for an edge without an arc.
-    head: (I,) the head word of each item, 1 ... n; 0 for an item without a head.
-    """
+    head: (I,) the head word of each item, 1 ... n; 0 for an item without a head."""
 
     forest: Forest
     governor: IntArray
@@ -59,10 +57,7 @@ class ArcForest(NamedTuple):
 
     @staticmethod
     def join(of_sentences: Sequence[ArcForest]) -> ArcForest:
-        """Join the forests of sentences, which have one component each; words keep their numbers.
-
-        of_sentences: one or more forests.
-        """
+        """Join the forests of sentences, which have one component each; words keep their numbers."""
         forests = [each.forest for each in of_sentences]
         n_items = np.array([forest.n_items for forest in forests])
         n_edges = np.array([forest.n_edges for forest in forests])
@@ -93,8 +88,7 @@ def _possible_heads(forest: Forest, head_is_right: BoolArray, position: IntArray
     """Number the pairs (I, n) of an item and a word that may be its head, in the order of items; other pairs are -1.
 
     head_is_right: (R2,) whether the head of each binary rule is in the right child.
-    position: (I,) the word of every item over one word.
-    """
+    position: (I,) the word of every item over one word."""
     pair = np.full((len(forest.symbol), n), -1, dtype=np.int64)
     count = 0
     for item in range(len(forest.symbol)):
@@ -132,8 +126,7 @@ def _split_edges(
     is_root: (I,) whether an item is a root of the forest.
     pair: (I, n) the numbers of `_possible_heads`; there are I' pairs.
     start: (I' + 1,) gets the first edge of each pair, and E'.
-    edges: (E', 5), all -1; gets rule, left, right, governor, dependant.  If it has no rows, only `start` is filled.
-    """
+    edges: (E', 5), all -1; gets rule, left, right, governor, dependant.  If it has no rows, only `start` is filled."""
     n_edges = 0
     item_number = 0
     for item in range(len(forest.symbol)):
@@ -176,8 +169,7 @@ def split_by_heads(
     position: (I,) the word, from 0, of every item over one word.
     allowed: (n + 1, n) whether trees may have the arc from each word, where 0 is the root, to word m + 1; None to allow
     all arcs.
-    Raises ValueError if the forest is not valid or has unary rules, or if the columns do not fit it.
-    """
+    Raises ValueError if the forest is not valid or has unary rules, or if the columns do not fit it."""
     check_forest(forest)
     for edge in np.flatnonzero((forest.left >= 0) & (forest.right < 0))[:1]:
         raise ValueError(f"edge {edge} of the forest applies a unary rule, and dependency trees have none")
@@ -215,8 +207,7 @@ def _eisner(allowed: BoolArray, item_of: IntArray, edges: IntArray, start: IntAr
     allowed: (n + 1, n) the allowed arcs.
     item_of: (4, n, n) gets the number of the item of each kind over the words i ... j; -1 if it cannot be derived.
     edges: (E, 4), all -1; gets left and right child, governor, dependant.  If it has no rows, edges are only counted.
-    start: (I + 1,) gets the first edge of each item, if `edges` has rows.
-    """
+    start: (I + 1,) gets the first edge of each item, if `edges` has rows."""
     n = allowed.shape[1]
     n_items = 0
     n_edges = 0
@@ -272,13 +263,7 @@ def build_projective(allowed: BoolArray) -> ArcForest:
     """Build the forest of all projective trees with one root; each tree has one derivation.
 
     allowed: (n + 1, n) whether trees may have the arc from each word, where 0 is the root, to word m + 1.
-    Raises ValueError if the array has another shape.
-
-    >>> from spectral_latent.inference import n_best_derivations
-    >>> arcs = build_projective(np.ones((4, 3), dtype=bool))
-    >>> len(n_best_derivations(arcs.forest, np.zeros(arcs.forest.n_edges), 100))
-    7
-    """
+    Raises ValueError if the array has another shape."""
     n = np.shape(allowed)[-1] if np.ndim(allowed) else 0
     check_column("allowed arcs", allowed, (n + 1, n), np.bool_)
     item_of = np.full((4, n, n), -1, dtype=np.int64)
@@ -300,8 +285,7 @@ class ArcPosteriors(NamedTuple):
 
     arcs: the arcs, sorted by sentence, head and dependent.
     leaves: the symbols over words, which may occur several times, sorted by sentence.
-    sign: (T,) the sign of the estimate of each sentence.
-    """
+    sign: (T,) the sign of the estimate of each sentence."""
 
     arcs: Parts
     leaves: Parts
@@ -311,10 +295,8 @@ class ArcPosteriors(NamedTuple):
 def compute_arc_posteriors(operators: ObservableOperators, arcs: ArcForest, sizes: IntArray) -> ArcPosteriors:
     """Compute the posteriors of the arcs of sentences, and of the symbols over their words.
 
-    arcs: a forest with a component for each of T sentences, as `ArcForest.join` makes it.
     sizes: (T,) the number of words of each sentence.
-    Raises ValueError if the arcs do not fit the forest and the sizes, and the errors of `inference.inside`.
-    """
+    Raises ValueError if the arcs do not fit the forest and the sizes, and the errors of `inference.inside`."""
     forest = arcs.forest
     check_forest(forest)
     check_column("sizes of sentences", sizes, (forest.n_components,), np.int64)
@@ -377,12 +359,7 @@ def find_n_best_heads(weights: FloatArray, n_best: int) -> list[tuple[int, ...]]
 
     weights: (n + 1, n) the weight of the arc from each word, where 0 is the root, to word m + 1; trees have only arcs
     with positive weights.
-    Raises ValueError if the weights have another shape.
-
-    >>> weights = np.array([[0.9, 0.1], [0.0, 0.9], [0.1, 0.0]])
-    >>> find_n_best_heads(weights, 5)
-    [(0, 1), (2, 0)]
-    """
+    Raises ValueError if the weights have another shape."""
     arcs = build_projective(np.asarray(weights) > 0)
     weight = np.zeros(arcs.forest.n_edges)  # those without an arc have no weight
     has_arc = arcs.governor >= 0
@@ -396,11 +373,7 @@ def find_best_heads(weights: FloatArray) -> tuple[int, ...] | None:
     weights: (n + 1, n) the weight of the arc from each word, where 0 is the root, to word m + 1; the tree has only arcs
     with positive weights.
     Returns None if there is no tree.
-    Raises ValueError if the weights have another shape.
-
-    >>> find_best_heads(np.array([[0.9, 0.1], [0.0, 0.9], [0.1, 0.0]]))
-    (0, 1)
-    """
+    Raises ValueError if the weights have another shape."""
     import networkx as nx
 
     n = np.shape(weights)[-1] if np.ndim(weights) else 0

@@ -74,8 +74,7 @@ def with_floors(
 ) -> WeighedForest:
     """Replace failed subtrees of T trees; log_factor has the coarse weights of what is replaced.
 
-    stand_in: (S, M) ζ of each symbol; see `inference.mean_inside_vectors`.
-    """
+    stand_in: (S, M) ζ of each symbol; see `inference.mean_inside_vectors`."""
     # In post-order, the nodes of a subtree are the nodes from its first leaf to its top.
     size = np.arange(trees.n_nodes) - trees.follow(trees.left) + 1
     by_coarse = inside(coarse, forest)
@@ -153,10 +152,7 @@ class DependencyGrammar(
 
     @staticmethod
     def tag_of(symbol: HeadSymbol) -> str:
-        """Return the tag of the head.
-
-        symbol: the meaning of a symbol.
-        """
+        """Return the tag of the head."""
         return symbol.tag
 
     @cached_property
@@ -174,20 +170,13 @@ class DependencyGrammar(
         return replace(self, options=unpruned, seen=np.ones_like(self.seen))
 
     def tags_of_words(self, sentences: Sequence[DependencySentence]) -> IntArray:
-        """Number the tag of each word (n,) of all sentences; -1 for a tag that is missing or was never seen.
-
-        sentences: the sentences to look up.
-        """
+        """Number the tag of each word (n,) of all sentences; -1 for a tag that is missing or was never seen."""
         if not self.options.attachment.symbols_have_tags:
             return np.zeros(sum(len(sentence.forms) for sentence in sentences), dtype=np.int64)
         return self.tag_numbers.numbers(chain.from_iterable(map(self.options.tags_of, sentences)))
 
     def chart(self, inputs: Sequence[PartialDependencies]) -> Charts:
-        """Build the pruned charts of sentences.
-
-        inputs: the sentences with their constraints.  Words without a tag, or with an unseen tag, may have any tag.
-        Raises ValueError if a sentence is empty.
-        """
+        """Build the pruned charts of sentences."""
         permits = []
         for sentence, constraints in inputs:
             tags = None if constraints == ANY_TREE else self.tags_of_words([sentence])
@@ -201,11 +190,7 @@ class DependencyGrammar(
         return [BLANK]
 
     def parts(self, inputs: Sequence[PartialDependencies], charts: Charts) -> Found:
-        """Find the arcs of sentences, with the signs that the options ask for, and the symbols over their words.
-
-        inputs: the sentences with their constraints.
-        charts: their charts.
-        """
+        """Find the arcs of sentences, with the signs that the options ask for, and the symbols over their words."""
         found = self._posteriors(charts, inputs)
         # A chart is pruned without regard to heads, and may have lost all trees that obey the constraints.
         for at in np.flatnonzero(found.sign == 0).tolist():
@@ -218,10 +203,7 @@ class DependencyGrammar(
         return Found(arcs, found.sign != 0, more=found.leaves)
 
     def tags_over(self, leaves: Parts) -> Parts:
-        """Sum the absolute posteriors of the symbols over each word that have the same tag.
-
-        leaves: the symbols over words.
-        """
+        """Sum the absolute posteriors of the symbols over each word that have the same tag."""
         symbols = leaves.merge()
         tag = self.tag_of_symbol[symbols.label]
         return symbols._replace(label=tag, posterior=np.abs(symbols.posterior)).merge()
@@ -258,10 +240,7 @@ class DependencyGrammar(
         return ArcPosteriors(_concatenated(arcs), _concatenated(leaves), sign)
 
     def forest(self, charts: Charts) -> WeighedForest:
-        """Join the pruned charts of sentences to one forest, in which only complete heads may be at the top.
-
-        charts: the charts of one or more sentences.
-        """
+        """Join the pruned charts of sentences to one forest, in which only complete heads may be at the top."""
         weighed = super().forest(charts)
         is_complete = np.array([symbol.role == "complete" for symbol in self.symbols])
         operators = weighed.operators
@@ -269,11 +248,7 @@ class DependencyGrammar(
         return weighed._replace(operators=replace(operators, root=root))
 
     def weighed(self, trees: Sequence[DependencySentence], grammar: SentenceGrammar) -> WeighedForest:
-        """Build the forest of the derivations of trees; estimates that fail are raised to the `floor` of the options.
-
-        trees: the trees of the sentences, each with one root.
-        grammar: the grammar of their words, a sentence for each tree.
-        """
+        """Build the forest of the derivations of trees; failed estimates are raised to the `floor` of the options."""
         converted = self._converted(trees)
         forest = grammar.forest_of(converted)
         if self.options.floor is None or self.probabilities:
@@ -294,18 +269,11 @@ class DependencyGrammar(
         return grammar.of_sentences(Vocabulary(of_key).numbers(keys))
 
     def forest_of(self, trees: Sequence[DependencySentence]) -> WeighedForest:
-        """Build the forest of the derivations of trees, with a component for each tree.
-
-        trees: the trees, each with one root.
-        """
+        """Build the forest of the derivations of trees, with a component for each tree."""
         return self.weighed(trees, self._words_of(trees))
 
     def output(self, tree: SkeletalTrees, given: PartialDependencies | None = None) -> DependencySentence:
-        """Convert one s-tree back to a dependency tree without relations.
-
-        tree: the s-tree.
-        given: the sentence whose words and tags the tree has; None for the words and tags of the leaves.
-        """
+        """Convert one s-tree back to a dependency tree without relations."""
         leaves = np.flatnonzero(tree.is_leaf)
         rules = np.stack([tree.symbol, tree.symbol[tree.left], tree.symbol[tree.right]], axis=1)
         head_is_right = mark_right_heads(self.symbols, rules)
@@ -325,8 +293,5 @@ class DependencyGrammar(
         return sentence.with_tags(self.options.tags, tags)
 
     def name_of(self, symbol: HeadSymbol) -> str:
-        """Write a symbol: the tag of the head and the role.
-
-        symbol: the meaning of a symbol.
-        """
+        """Write a symbol: the tag of the head and the role."""
         return f"{symbol.tag}/{symbol.role}"

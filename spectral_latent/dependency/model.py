@@ -127,8 +127,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         weights: the weight of each tree: it counts as this many trees, a number of at least 0; 1 if not given.
         jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  The result
         does not depend on it.
-        Raises EstimationError if there are no sentences, or if a sentence is not a tree with one root.
-        """
+        Raises EstimationError if there are no sentences, or if a sentence is not a tree with one root."""
         options = preset("fast") if options is None else options
         several = list(options) if isinstance(options, Iterable) else [options]
         check_together(several)
@@ -163,8 +162,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         options: the settings of the parser, as `train` takes them.
         weights: the weight of each tree in the training of the parser; 1 if not given.
         jobs: the number of threads; see `train`.
-        Raises the errors of `train`.
-        """
+        Raises the errors of `train`."""
         trees = list(check_trees(sentences, DependencySentence))
         taggers, tagged = learn_columns(trees, jobs=jobs, listener=listener)
         parser = DependencyModel.train(tagged, options, weights=weights, jobs=jobs, listener=listener)
@@ -200,8 +198,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         sentence.
 
         sentence: the sentence; words without a tag, or with an unseen tag, may have any tag.  Heads are ignored.
-        Raises ValueError if the sentence is empty.
-        """
+        Raises ValueError if the sentence is empty."""
         analysis = self.analyse([self.checked(sentence)])
         return make_arc_matrix(analysis.judged, len(analysis.inputs[0].sentence.forms))
 
@@ -238,8 +235,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
 
         given: the words, or a `Partial`.
         projective: whether known arcs must not cross.
-        settings: the other settings of `parse_all`.
-        """
+        settings: the other settings of `parse_all`."""
         tree = super().checked(given)
         sentence, constraints = tree
         if constraints == ANY_TREE:
@@ -289,8 +285,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
     def analyse(self, inputs: Sequence[PartialDependencies]) -> Analysis[PartialDependencies]:
         """Fill the columns that taggers know, and take the first three steps.
 
-        inputs: the sentences with their constraints.
-        """
+        inputs: the sentences with their constraints."""
         sentences = with_columns([given.sentence for given in inputs], self.taggers)
         tagged = [given._replace(sentence=sentence) for given, sentence in zip(inputs, sentences, strict=True)]
         # Charts have only projective trees, so that constraints with crossing arcs are left to assembly.
@@ -305,24 +300,19 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
     def evidence(self, analysis: Analysis[PartialDependencies]) -> ArcEvidence:
         """Collect the words of sentences.
 
-        analysis: the record of the first two steps.
-        """
+        analysis: the record of the first two steps."""
         return ArcEvidence.of([given.sentence for given in analysis.inputs], self.options)
 
     def name_parts(self, analysis: Analysis[PartialDependencies]) -> list[str]:
         """Write the arcs of a sentence with the words at their ends.
 
-        analysis: the record of one sentence.
-        """
+        analysis: the record of one sentence."""
         words = ["ROOT", *analysis.inputs[0].sentence.forms]
         arcs = zip(analysis.parts.begin.tolist(), analysis.parts.end.tolist(), strict=True)
         return [f"{words[head]} {head} → {words[word]} {word}" for head, word in arcs]
 
     def write(self, tree: DependencySentence) -> str:
-        """Write a line for each word: its number, form, tag, head and relation.
-
-        tree: the tree.
-        """
+        """Write a line for each word: its number, form, tag, head and relation."""
         tags, heads = self.options.tags_of(tree), tree.heads or ()
         rows = zip(tree.forms, tags, heads, tree.relations, strict=True)
         return "\n".join(f"{at}\t{word}\t{tag}\t{head}\t{name}" for at, (word, tag, head, name) in enumerate(rows, 1))
@@ -333,8 +323,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         """Find up to `n_best` trees of each sentence, with tags and relations.
 
         analysis: the record of the first three steps.
-        projective: whether trees must be projective; n_best must be 1 if not.
-        """
+        projective: whether trees must be projective; n_best must be 1 if not."""
         arcs = analysis.judged
         sentences = self._with_tags(analysis)
         unlabelled: list[list[DependencySentence]] = []
@@ -354,11 +343,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
     def score_trees(
         self, analysis: Analysis[PartialDependencies], trees: Sequence[Sequence[DependencySentence]]
     ) -> SignedLog:
-        """Estimate p̂ of trees of sentences whose words are looked up, unless trees have tags that sentences lack.
-
-        analysis: the record of the sentences.
-        trees: the trees of each sentence.
-        """
+        """Estimate p̂ of trees of sentences whose words are looked up, unless trees have tags that sentences lack."""
         every = list(chain.from_iterable(trees))
         tags_of = self.options.tags_of
         pairs = zip(analysis.inputs, trees, strict=True)
@@ -375,8 +360,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
     ) -> list[list[DependencySentence]]:
         """Order the trees of each sentence by the expected number of words with the right arc and relation.
 
-        It is the sum of μ(arc) P(relation | arc) over the arcs, with the likeliest relations.
-        """
+        It is the sum of μ(arc) P(relation | arc) over the arcs, with the likeliest relations."""
         every = list(chain.from_iterable(trees))
         if self.relations is None or not every:
             return [list(of_sentence) for of_sentence in trees]
@@ -437,8 +421,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         """Make a tree that is flat below the first word, except for required and forbidden arcs.
 
         analysis: the record of several sentences.
-        at: the number of the sentence.
-        """
+        at: the number of the sentence."""
         sentence, constraints = analysis.inputs[at]
         heads: tuple[int, ...] | None = (0, *[1] * (len(sentence.forms) - 1))
         if constraints != ANY_TREE:
@@ -453,10 +436,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         return constraints.with_known_relations(flat)
 
     def labelled(self, trees: Sequence[DependencySentence]) -> list[DependencySentence]:
-        """Give trees the likeliest relations; `_` if the model has no relations.
-
-        trees: the trees of the sentences.
-        """
+        """Give trees the likeliest relations; `_` if the model has no relations."""
         trees = list(check_trees(trees, DependencySentence))
         if self.relations is None or not trees:
             return [tree.with_heads(tree.heads, (BLANK,) * len(tree.forms)) for tree in trees]

@@ -44,11 +44,7 @@ def learn_columns(
     """Learn a tagger of each column of tags or features that has more than one value; columns that are equal share one.
 
     Also returns the sentences with these columns as models of other sentences predict them.  A sentence with a word
-    that lacks a tag is not learnt from, and a warning counts these sentences.
-
-    sentences: the sentences of a treebank.
-    options: the settings of the taggers, with those of a judge; None for those of the preset `accurate`.
-    """
+    that lacks a tag is not learnt from, and a warning counts these sentences."""
     options = preset("accurate") if options is None else options
     taggers: dict[tuple[tuple[str, ...], ...], LatentTagger] = {}
     anew = list(sentences)
@@ -86,8 +82,7 @@ def learn_columns(
 def _with_frequent_values(rows: Sequence[tuple[str, ...]], column: str) -> list[tuple[str, ...]]:
     """Replace the rarest values of a column by frequent ones that share most of their parts, if it has too many.
 
-    The time and the memory of training grow with the square of the number of values.
-    """
+    The time and the memory of training grow with the square of the number of values."""
     times = Counter(value for row in rows for value in row)
     if len(times) <= _MOST_VALUES:
         return list(rows)
@@ -108,11 +103,7 @@ def _with_frequent_values(rows: Sequence[tuple[str, ...]], column: str) -> list[
 
 
 def with_columns(sentences: Sequence[DependencySentence], taggers: Sequence[LatentTagger]) -> list[DependencySentence]:
-    """Tag the words without a tag, and predict the features of sentences in which no word has any.
-
-    sentences: the sentences.
-    taggers: taggers, whose `tagset` has the names of their columns.
-    """
+    """Tag the words without a tag, and predict the features of sentences in which no word has any."""
     found = list(sentences)
     for tagger in taggers:
         columns = str(tagger.tagset).split()
@@ -144,10 +135,7 @@ def _lacks(values: Sequence[str], column: str) -> bool:
 
 
 def learn_lemmas(sentences: Sequence[DependencySentence]) -> Lemmatiser | None:
-    """Learn lemmas from the words that have one; None if no word has a lemma.
-
-    sentences: the sentences of a treebank.
-    """
+    """Learn lemmas from the words that have one; None if no word has a lemma."""
     words = [
         word
         for each in sentences
@@ -160,10 +148,7 @@ def learn_lemmas(sentences: Sequence[DependencySentence]) -> Lemmatiser | None:
 def learn_segmenter(sentences: Sequence[DependencySentence]) -> Segmenter | None:
     """Learn to divide raw text from the comments `text` of a treebank; None, with a warning, if no sentence has one.
 
-    Sentences whose text does not have their tokens are left out, and a warning counts them.
-
-    sentences: the sentences of a treebank, in the order of the texts.
-    """
+    Sentences whose text does not have their tokens are left out, and a warning counts them."""
     placed = [each for each in sentences if _places_of(each) is not None]
     if not placed:
         warnings.warn(
@@ -183,15 +168,7 @@ def divided_texts(sentences: Sequence[DependencySentence], most: int | None = No
     """Make the paragraphs of a treebank, as the comments `text`, `newpar` and `newdoc` have them.
 
     Sentences are joined by a space if most tokens are followed by one.  The text of a sentence whose comments do not
-    have it is its tokens with spaces between them.
-
-    sentences: the sentences, in the order of the texts.
-    most: the largest number of sentences of a paragraph; None for any number.
-
-    >>> one = DependencySentence.of(["Dogs", "bark", "."])._replace(comments=("newpar", "text = Dogs bark."))
-    >>> divided_texts([one, one._replace(comments=())])[0].text
-    'Dogs bark. Dogs bark .'
-    """
+    have it is its tokens with spaces between them."""
     found = [_places_of(each) or _places_of(_with_text(each)) or ("", []) for each in sentences]
     spaces = [one[1] < other[0] for _, tokens in found for one, other in pairwise(tokens)]
     between = " " if 2 * sum(spaces) >= len(spaces) else ""

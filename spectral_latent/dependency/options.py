@@ -36,8 +36,7 @@ class DependencyOptions(GrammarOptions):
     this share of the latter.  No weight is then negative.  None keeps all estimates; see `floors`.
     arcs: the settings of a model of arcs, which judges arcs by the words around them; None for no such model.
     candidates: the number of projective trees with the largest sums of posteriors that get relations; of these, the
-    tree with the largest expected number of words whose arc and relation are right is the best.
-    """
+    tree with the largest expected number of words whose arc and relation are right is the best."""
 
     later: ClassVar[frozenset[str]] = GrammarOptions.later | {"arcs", "candidates"}
     attachment: Attachment = field(default_factory=Attachment)
@@ -50,25 +49,20 @@ class DependencyOptions(GrammarOptions):
     candidates: Annotated[int, AtLeast(1)] = 1
 
     def tags_of(self, sentence: DependencySentence) -> tuple[str, ...]:
-        """Take the tags of a sentence from their column; a word without a tag there has the tag of the other column.
-
-        sentence: a sentence of n words.
-        """
+        """Take the tags of a sentence from their column; a word without a tag there has the tag of the other column."""
         return sentence.tags(self.tags)
 
     def words_of(self, sentence: DependencySentence) -> tuple[str, ...]:
         """Take the observations of a sentence from their column.
 
-        sentence: a sentence of n words.
-        """
+        sentence: a sentence of n words."""
         words: tuple[str, ...] = getattr(sentence, self.words)
         return words
 
     def others_of(self, sentence: DependencySentence) -> tuple[str, ...]:
         """Take the tags of a sentence from the column that `tags` does not name.
 
-        sentence: a sentence of n words.
-        """
+        sentence: a sentence of n words."""
         return sentence.xpos if self.tags == "upos" else sentence.upos
 
 
@@ -77,12 +71,7 @@ def check_together(options: Sequence[DependencyOptions]) -> None:
 
     The parser as a whole has one column of tags and one of words, symbols with tags or without, one model of arcs and
     one number of candidates.  Each grammar uses its own of all other options, such as the side whose children are
-    attached first.
-
-    >>> check_together([DependencyOptions(), DependencyOptions(tags="xpos")])
-    Traceback (most recent call last):
-    ValueError: the grammars of one parser must have the same tags, not 'upos' and 'xpos'
-    """
+    attached first."""
     check_alike(options, DependencyOptions, ("tags", "words", "attachment.symbols_have_tags", "arcs", "candidates"))
 
 
@@ -106,8 +95,6 @@ _PRESETS: dict[PresetName, tuple[DependencyOptions, ...]] = {
 
 def preset(name: PresetName) -> tuple[DependencyOptions, ...]:
     """Return the options of each grammar of a dependency parser, for `DependencyModel.train`.
-
-    name: the name of the preset.
 
     Raises ValueError for another name.
 

@@ -111,8 +111,6 @@ class RelationModel(ChoiceModel):
     """A log-linear model of the relations of arcs, P(a | arc), in known trees.
 
     slope, weights: see `ChoiceModel`.
-    names: the names of the K relations.
-    tags: the known tags.
     ends: (F, 3) the ends of arcs that occurred, as numbers of tags, with the number after the last tag for the root.
     counts: (F, K) n(a, ends), the number of arcs with each relation.
     Raises ValueError if there are no relations, or the ends are of unknown tags.
@@ -152,8 +150,7 @@ class RelationModel(ChoiceModel):
         trees: the sentences, with heads and relations.
         options: the settings of the grammars, which name the columns of words and tags.
         weights: the weight of each sentence; 1 if not given.
-        Raises ValueError if a sentence has not one tag, one head and one relation for each word.
-        """
+        Raises ValueError if a sentence has not one tag, one head and one relation for each word."""
         for number, tree in enumerate(trees, start=1):
             if len(tree.relations) != len(tree.forms):
                 counts = f"{len(tree.forms)} words and {len(tree.relations)} relations"
@@ -189,8 +186,7 @@ class RelationModel(ChoiceModel):
     def _shares(self) -> tuple[FloatArray, FloatArray]:
         """Compute μ(a | ends) of the ends that occurred, (F, K), and μ(a | d, side) of each tag, (tags + 1, 3, K).
 
-        The last row of the latter is for unknown tags.
-        """
+        The last row of the latter is for unknown tags."""
         word, _, side = self.ends.T
         of_kind = np.zeros((2, len(self.names)))
         np.add.at(of_kind, np.minimum(side, 1), self.counts)
@@ -223,9 +219,7 @@ class RelationModel(ChoiceModel):
     def judge(self, parts: Parts, evidence: ArcEvidence) -> Parts:
         """Give the arcs of trees their likeliest relations, as labels, and multiply the posteriors by P(a | arc).
 
-        parts: the arcs to all words of trees, sorted by tree and word, as `arcs_of` lists them.
-        evidence: the words of the trees.
-        """
+        parts: the arcs to all words of trees, sorted by tree and word, as `arcs_of` lists them."""
         choices, label = self._choices(parts, evidence)
         share = self.share(choices)
         order = np.lexsort((share, choices.of_candidates(np.arange(len(parts.end)))))

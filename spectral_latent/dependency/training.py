@@ -31,11 +31,7 @@ __all__ = ["LabelledTrees", "prepare"]
 
 
 class LabelledTrees(NamedTuple):
-    """The trees of a treebank, from which a model of relations learns.
-
-    trees: the sentences.
-    weights: the weight of each sentence.
-    """
+    """The trees of a treebank, from which a model of relations learns."""
 
     trees: list[DependencySentence]
     weights: list[float]
@@ -52,8 +48,7 @@ class _DependencyFormalism:
     terminals: the words in the order of their numbers.
     words: for every shard, the number of times that each symbol is above each word.
     n_sentences: the number of sentences that were converted.
-    arcs: gets the arcs of all sentences, unless it is None.
-    """
+    arcs: gets the arcs of all sentences, unless it is None."""
 
     def __init__(self, options: DependencyOptions, terminals: Vocabulary[str]) -> None:
         self.options = options
@@ -108,12 +103,9 @@ def prepare(
 
     Grammars with the same attachment share a treebank.  All grammars share the spelling model.
 
-    sentences: the trees.
-    options: the options of each grammar.
     weights: the weight of each tree; see `DependencyModel.train`.
     labelled: gets the trees with their relations, unless it is None.
-    Raises the errors of `DependencyModel.train`.
-    """
+    Raises the errors of `DependencyModel.train`."""
     check_together(options)
     column, tagged = _with_tags(check_trees(sentences, DependencySentence), options[0].tags)
     options = [replace(settings, tags=column) for settings in options]

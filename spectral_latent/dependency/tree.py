@@ -72,7 +72,6 @@ class DependencySentence(NamedTuple):
     def of(forms: Sequence[str], tags: Sequence[str] | None = None) -> DependencySentence:
         """Make a sentence without annotation, or with tags alone.
 
-        forms: the words of the sentence.
         tags: the tag of each word; they become both `upos` and `xpos`.
         Raises ValueError if there are not as many tags as words, and TypeError for a string in place of the words or of
         the tags.
@@ -147,9 +146,6 @@ class DependencySentence(NamedTuple):
 
     def with_tags(self, column: TagColumn, tags: tuple[str, ...]) -> DependencySentence:
         """Replace the tags of a column.
-
-        column: the column that gets the tags.
-        tags: the tag of each word.
 
         >>> DependencySentence.of(["Dogs"], ["NNS"]).with_tags("upos", ("NOUN",))[2:4]
         (('NOUN',), ('NNS',))
@@ -227,12 +223,7 @@ class DependencySentence(NamedTuple):
 
 
 def check_sentence(sentence: Any) -> None:
-    """Raise TypeError for an object that is not a `DependencySentence`, and the errors of `check_names`.
-
-    >>> check_sentence(["dogs", "run"])
-    Traceback (most recent call last):
-    TypeError: expected a DependencySentence, not ['dogs', 'run']; give DependencySentence.of(['dogs', 'run'])
-    """
+    """Raise TypeError for an object that is not a `DependencySentence`, and the errors of `check_names`."""
     if not isinstance(sentence, DependencySentence):
         words = f"{sentence!r}.split()" if isinstance(sentence, str) else repr(sentence)
         raise TypeError(f"expected a DependencySentence, not {sentence!r:.60}; give DependencySentence.of({words:.80})")
@@ -247,13 +238,7 @@ def choose_column(
 ) -> tuple[TagColumn | None, Iterator[DependencySentence]]:
     """Choose the column of tags by the first sentence with tags: the preferred column if the sentence has tags there.
 
-    Returns the column, or None if no sentence has tags; and all sentences.
-
-    >>> words = DependencySentence.of(["dogs"])
-    >>> column, sentences = choose_column([words, words.with_tags("xpos", ("NNS",))], "upos")
-    >>> column, len(list(sentences))
-    ('xpos', 2)
-    """
+    Returns the column, or None if no sentence has tags; and all sentences."""
     columns: tuple[TagColumn, TagColumn] = ("upos", "xpos") if preferred == "upos" else ("xpos", "upos")
     rest = iter(sentences)
     begun: list[DependencySentence] = []
@@ -268,16 +253,7 @@ def choose_column(
 def with_all_tags(sentences: Iterable[DependencySentence], column: TagColumn) -> Iterator[DependencySentence]:
     """Give every word a tag in a column: its tag there, or its tag in the other column, or else `UNTAGGED`.
 
-    After the last sentence, a warning counts the words that had no tag there.
-
-    >>> gaps = DependencySentence.of(["Big", "dogs"]).with_tags("upos", ("ADJ", "_"))
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     [sentence.upos for sentence in with_all_tags([gaps], "upos")]
-    [('ADJ', 'X')]
-    >>> print(caught[0].message)
-    words without an upos tag: 1 of 2, such as 'dogs'; they get the xpos tag, or X if there is none either
-    """
+    After the last sentence, a warning counts the words that had no tag there."""
     n_words = 0
     without: list[str] = []
     for sentence in sentences:

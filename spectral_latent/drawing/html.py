@@ -38,9 +38,6 @@ def captioned_html(drawings: Iterable[tuple[str, str]]) -> Html:
 def tagged_html(words: Sequence[str], tags: Sequence[str]) -> Html:
     """Write the words of a sentence with the tag of each below it.
 
-    words: the n words.
-    tags: the tag of each word.
-
     >>> tagged_html(["dogs"], ["NNS"])  # doctest: +ELLIPSIS
     '<style>...</style><p class="sl-tags"><ruby>dogs<rt>NNS</rt></ruby></p>'
     """

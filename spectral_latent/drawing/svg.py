@@ -34,8 +34,6 @@ def _width(text: str) -> float:
 def readable(text: str) -> str:
     """Replace control characters and halves of surrogate pairs, which XML cannot hold, by �.
 
-    text: any text.
-
     >>> readable("a" + chr(7))
     'a�'
     """
@@ -47,8 +45,6 @@ def readable(text: str) -> str:
 
 def escaped(text: str) -> str:
     """Write a text for XML and HTML, without what XML cannot hold.
-
-    text: any text.
 
     >>> escaped("<b> & " + chr(7))
     '&lt;b&gt; &amp; �'
@@ -168,10 +164,8 @@ def _levels(heads: Sequence[int]) -> list[int]:
 def arcs_svg(words: Sequence[str], tags: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> str:
     """Draw words side by side with arcs above, from each head to its dependents.
 
-    words: the n words.
     tags: the tag of each word, which stands below it.
     heads: the number of each word's head, where the first word is 1; 0 for a root, which has a line from above.
-    relations: the label of the arc to each word.
 
     Raises ValueError if a head is neither 0 nor a word.
 

@@ -50,9 +50,7 @@ _START = 0.01  # the least share of the mean over states at the start of EM, so 
 class Estimate(NamedTuple):
     """The result of an estimator.
 
-    operators: the operators that were estimated.
-    objective: the objective of EM at the start and after each iteration; empty for estimators without EM.
-    """
+    objective: the objective of EM at the start and after each iteration; empty for estimators without EM."""
 
     operators: ObservableOperators
     objective: tuple[float, ...] = ()
@@ -66,7 +64,6 @@ class Estimate(NamedTuple):
 def relative_frequencies(counts: Counts, priors: Priors | None = None) -> ObservableOperators:
     """Compute the coarse PCFG of a treebank, which has one state a symbol, from its counts.
 
-    counts: the counts of rules.
     priors: additions for trees that the treebank lacks; none if not given.
 
     Raises EstimationError if there are no trees.
@@ -89,11 +86,8 @@ def mix_with_mean(counts: Counts, observed: Counts, share: float, priors: Priors
 
     This is simpler than the smoothing of slide 25, and faster, because factored tensors keep their number of terms.
 
-    counts: the counts of rules with their states.
-    observed: the counts of rules.
     share: the share of the mean over the states of a symbol.
-    priors: additions for leaves and roots that the treebank lacks; none if not given.
-    """
+    priors: additions for leaves and roots that the treebank lacks; none if not given."""
     priors = priors or Priors()
     of_states = counts.sums()
     n = np.where(observed.symbol > 0.0, observed.symbol, 1.0)[:, None]
@@ -156,10 +150,7 @@ def _reduce(tensors: Sequence[Tensor], rank: int) -> list[Tensor]:
 
 
 def low_rank_operators(operators: ObservableOperators, rank: int, jobs: int | None = 1) -> ObservableOperators:
-    """Reduce every tensor as `low_rank_tensor` does; probabilities still sum to one.
-
-    Raises ValueError for a rank below 1 and for negative numbers, such as spectral operators have.
-    """
+    """Reduce every tensor as `low_rank_tensor` does; probabilities still sum to one."""
     tensors = operators.binary
     parts = [tensors[at : at + RULES_OF_TASK] for at in range(0, len(tensors), RULES_OF_TASK)]
     reduced = chain.from_iterable(parallel_map(_reduce, parts, jobs, rank))
@@ -180,8 +171,7 @@ class Estimator(Options, ABC):
     def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Estimate:
         """Estimate operators; they do not depend on the number of jobs, nor on joblib's engine.
 
-        Raises EstimationError if the data do not support the estimate.
-        """
+        Raises EstimationError if the data do not support the estimate."""
 
     @property
     def states(self) -> Estimator:
@@ -189,10 +179,7 @@ class Estimator(Options, ABC):
         return self
 
     def start_chain(self, treebank: Treebank, start: ChainStart[Chain], jobs: int | None, listener: Listener) -> Chain:
-        """Make the first model of EM on chains: of the operators that `fit` estimates, if nothing else is known.
-
-        start: makes the model.
-        """
+        """Make the first model of EM on chains: of the operators that `fit` estimates, if nothing else is known."""
         return start.of_operators(estimate(treebank, self, jobs=jobs, listener=listener).operators)
 
     def setting_names(self) -> set[str]:
@@ -219,8 +206,7 @@ class Spectral(ProjectionOptions, Estimator):
     """Operators from moments by singular value decompositions (long paper, Figure 7).
 
     tested: whether each symbol has as many states as `find_ranks` finds in these trees, in place of the cutoff.  That
-    takes twenty times as long.
-    """
+    takes twenty times as long."""
 
     later: ClassVar[frozenset[str]] = frozenset({"tested"})
     tested: bool = False
@@ -229,8 +215,7 @@ class Spectral(ProjectionOptions, Estimator):
     def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Estimate:
         """Estimate operators in the basis of the projections.
 
-        Raises EstimationError if a parameter is so large that a singular value must be wrong.
-        """
+        Raises EstimationError if a parameter is so large that a singular value must be wrong."""
         options = replace(self, cutoff=0.0) if self.tested else self
         projection = Projection.learn(treebank.shards, options, jobs, listener)
         moments = spectral_moments(treebank, projection, jobs)
@@ -249,8 +234,7 @@ class CountsEstimator(StateOptions, Estimator):
     """Base of estimators that count rules with latent states.  EM may start from them.
 
     rank: the largest number of terms of a binary rule's tensor, which is then smaller and faster but less exact; None
-    for tensors as estimated.  See `operators.low_rank`.
-    """
+    for tensors as estimated.  See `operators.low_rank`."""
 
     rank: Annotated[int, AtLeast(1)] | None = None
 
@@ -264,9 +248,7 @@ class CountsEstimator(StateOptions, Estimator):
         """Make smoothed probabilities from counts (slide 25), whose tensors have at most `rank` terms.
 
         counts: the counts of rules with their states.
-        observed: the counts of rules.
-        priors: additions for trees that the treebank lacks; none if not given.
-        """
+        priors: additions for trees that the treebank lacks; none if not given."""
         moments = moments_from_counts(counts, observed)
         del counts  # large, and often not needed any more
         operators = operators_from_moments(moments, self.smoothing, priors)
@@ -296,10 +278,7 @@ class Clusters(CountsEstimator, ProjectionOptions):
         return cluster_counts(treebank, clusters, self.rank, jobs), clusters.projection.singular_values
 
     def start_chain(self, treebank: Treebank, start: ChainStart[Chain], jobs: int | None, listener: Listener) -> Chain:
-        """Make the first model of EM on chains, whose states are the clusters.
-
-        start: makes the model.
-        """
+        """Make the first model of EM on chains, whose states are the clusters."""
         return start.of_clusters(self._clusters(treebank, jobs, listener))
 
 
@@ -322,8 +301,7 @@ class Decomposition(CountsEstimator, ProjectionOptions):
         """Compute expected counts of rules with the states of tensor decompositions, in one pass over the trees.
 
         The decompositions give probabilities with errors, and some of them were set to zero; counting in the treebank
-        corrects them.
-        """
+        corrects them."""
         projection = Projection.learn(treebank.shards, self, jobs, listener)
         counts = recover_counts(spectral_moments(treebank, projection, jobs), projection, self)
         vanishing = 1.0 / (1.0 + float(np.sqrt(treebank.counts.symbol.sum())))  # so that no tree has probability zero
@@ -342,10 +320,7 @@ class Random(CountsEstimator):
         return random_counts(observed, states, self.rank, self.seed), None
 
     def start_chain(self, _treebank: Treebank, start: ChainStart[Chain], *_: Any) -> Chain:
-        """Draw the first model of EM on chains.
-
-        start: makes the model.
-        """
+        """Draw the first model of EM on chains."""
         return start.random(self.n_states, self.seed)
 
 
@@ -359,8 +334,7 @@ class EM(Estimator):
     tolerance: EM stops when its objective per tree rises by less than this number in two iterations, and the second
     rise is not larger than the first.
     state_smoothing: the share of the mean over a symbol's states in the probabilities of a state of average frequency;
-    see `em.state_prior`.
-    """
+    see `em.state_prior`."""
 
     start: CountsEstimator = Clusters()
     iterations: Annotated[int, AtLeast(0)] = 5
@@ -373,17 +347,13 @@ class EM(Estimator):
         return self.start
 
     def start_chain(self, treebank: Treebank, start: ChainStart[Chain], jobs: int | None, listener: Listener) -> Chain:
-        """Make the first model of EM on chains, as the estimator of the states does.
-
-        start: makes the model.
-        """
+        """Make the first model of EM on chains, as the estimator of the states does."""
         return self.start.start_chain(treebank, start, jobs, listener)
 
     def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Estimate:
         """Estimate probabilities from the expected counts at the end of EM.
 
-        EM begins with the probabilities of the start, after a small share of the mean over states is mixed in.
-        """
+        EM begins with the probabilities of the start, after a small share of the mean over states is mixed in."""
         counts, sigma = self.start.count(treebank, jobs, listener)
         operators = self.start.smooth(counts, treebank.counts, jobs=jobs)
         del counts  # tables are large: keep only those that EM needs
@@ -416,7 +386,6 @@ ESTIMATORS: Mapping[EstimatorName, Estimator] = MappingProxyType(
 def EstimatorOptions(estimator: str = "spectral", n_states: int | None = None, **settings: Any) -> Estimator:
     """Make an estimator by its name on the command line, with some of its settings.
 
-    estimator: the name.
     n_states: the largest number of states of a symbol; the estimator's default if not given.
     settings: other settings of the estimator or of its start.
     Raises ValueError for an unknown name, and for a value that a setting refuses; TypeError for a setting that the
@@ -485,8 +454,5 @@ def reestimate(
 
 
 def start_again(operators: ObservableOperators) -> ObservableOperators:
-    """Make the probabilities from which `reestimate` starts: no tree whose rules they have is impossible.
-
-    operators: probabilities.
-    """
+    """Make the probabilities from which `reestimate` starts: no tree whose rules they have is impossible."""
     return towards_mean(operators, _START)

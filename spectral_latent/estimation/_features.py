@@ -50,8 +50,6 @@ def _at(column: IntArray, nodes: IntArray) -> IntArray:
 def rule_names(trees: SkeletalTrees) -> IntArray:
     """Name each node's rule, (N,), as `hash_columns` does.
 
-    trees: trees of N nodes.
-
     >>> tree = SkeletalTrees.of([0, 0, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 5, -1], root=[2])
     >>> names = rule_names(tree)
     >>> names == names[0]
@@ -72,8 +70,6 @@ def inside_templates(trees: SkeletalTrees) -> dict[str, IntArray]:
 
     They are the rule below, its children, the rule with the rule of one child, and the width.  Widths are rounded to
     powers of two, because spans of exactly 17 leaves are too rare for statistics.
-
-    trees: trees of N nodes.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> sorted(inside_templates(tree))
@@ -101,8 +97,6 @@ def outside_templates(trees: SkeletalTrees) -> dict[str, IntArray]:
     They are the rule above, the two and the three rules above, each with the side of the node; the parent; the
     grandparent; and the numbers of leaves on either side.
 
-    trees: trees of N nodes.
-
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> outside_templates(tree)["leaves-before"], outside_templates(tree)["leaves-after"]
     (array([0, 1, 0]), array([1, 0, 0]))
@@ -128,8 +122,7 @@ class FeatureColumns:
     """Hold the templates of N nodes: one integer for each template and node.
 
     inside: (N, d_φ) the inside templates.
-    outside: (N, d_ψ) the outside templates.
-    """
+    outside: (N, d_ψ) the outside templates."""
 
     inside: IntArray
     outside: IntArray
@@ -139,6 +132,5 @@ class FeatureColumns:
         """Stack named templates (N,).
 
         inside: inside templates (N,) by name, one or more.
-        outside: outside templates (N,) by name, one or more.
-        """
+        outside: outside templates (N,) by name, one or more."""
         return FeatureColumns(np.stack(list(inside.values()), axis=1), np.stack(list(outside.values()), axis=1))

@@ -47,8 +47,7 @@ class LeafMoments:
     count: (R0,) the count of each rule.
     total: (R0, M) Σ z over the nodes with each rule.
     symbol_count: (S,) the number of nodes of each symbol.
-    symbol_total: (S, M) Σ z over all nodes of each symbol.
-    """
+    symbol_total: (S, M) Σ z over all nodes of each symbol."""
 
     rules: IntArray
     count: FloatArray
@@ -67,8 +66,7 @@ class Priors(NamedTuple):
     treebank; None to keep the moments.
     fragments: the pseudo-count of trees whose roots may have any symbol, divided among the symbols in proportion to
     their nodes, so that a part of a tree is a tree, too.
-    rules: pseudo-counts of unary and binary rules; a table with one state for each symbol.
-    """
+    rules: pseudo-counts of unary and binary rules; a table with one state for each symbol."""
 
     leaves: LeafSmoothing | None = None
     fragments: float = 0.0
@@ -85,8 +83,7 @@ class Moments(RuleTable):
     unary: (R1, M+1, M+1) the sums over the nodes of unary rules.
     binary: R2 tensors (m_a+1, m_b+1, m_c+1), the sums over the nodes of binary rules.
     outside: (S, M+1) the sums of z⁺ over all nodes of a symbol.
-    inside: (S, M+1) the sums of y⁺ over all nodes of a symbol.
-    """
+    inside: (S, M+1) the sums of y⁺ over all nodes of a symbol."""
 
     outside: FloatArray
     inside: FloatArray
@@ -127,13 +124,11 @@ class Moments(RuleTable):
     ) -> Moments:
         """Sum the projections of the nodes of trees.
 
-        trees: trees of N nodes.
         rules: the rules to count; nodes with other rules are left out.
         states: (S,) the dimensions of the projections of each symbol.
         y: (N, M) projected inside trees, zero beyond a symbol's states.
         z: (N, M) projected outside trees, zero beyond a symbol's states.
-        weight: (N,) the weight of each node; 1 if not given.
-        """
+        weight: (N,) the weight of each node; 1 if not given."""
         rule = trees.rule_in(rules)
         symbol = trees.symbol
         leaves = np.flatnonzero(trees.is_leaf & (rule >= 0))
@@ -162,8 +157,7 @@ class Moments(RuleTable):
 
         states: (S,) the dimensions m' of the maps' results.
         inside: for each symbol the matrix A (m', m).
-        outside: for each symbol the matrix B (m', m).
-        """
+        outside: for each symbol the matrix B (m', m)."""
         a_plus, b_plus = ([_augment_map(matrix) for matrix in maps] for maps in (inside, outside))
         every = np.arange(len(states))
         parent, child = self.rules.unary.T
@@ -186,8 +180,7 @@ class Moments(RuleTable):
 
         Projections are ordered by their singular values, so that their leading parts are projections, too.
 
-        states: (S,) the new number of states of each symbol, at most the present number.
-        """
+        states: (S,) the new number of states of each symbol, at most the present number."""
         leading = [np.eye(int(m), int(most)) for m, most in zip(states, self.states, strict=True)]
         return self.transform_projections(states, leading, leading)
 
@@ -213,8 +206,7 @@ def _augment_map(matrix: FloatArray) -> FloatArray:
 def _map_rows(table: FloatArray, maps: list[FloatArray], symbols: IntArray) -> FloatArray:
     """Map the second axis of a table (R, M, ...) by the matrix (k, m) of each row's symbol, and put it last.
 
-    The numbers beyond k are padding, and so are those beyond m in the table.
-    """
+    The numbers beyond k are padding, and so are those beyond m in the table."""
     mapped = np.zeros((len(table), *table.shape[2:], max(map(len, maps))))
     for a, matrix in enumerate(maps):
         of_symbol = np.flatnonzero(symbols == a)
@@ -227,11 +219,7 @@ def group_nodes(rule: IntArray, nodes: IntArray, n_rules: int) -> list[IntArray]
     """Group nodes (n,) by their rule, in node order; nodes without a rule (-1) are left out.
 
     rule: (N,) the rule of every node.
-    nodes: (n,) the nodes to group.
-
-    >>> group_nodes(np.array([1, -1, 0, 1]), np.array([0, 1, 3]), 2)
-    [array([], dtype=int64), array([0, 3])]
-    """
+    nodes: (n,) the nodes to group."""
     nodes = nodes[rule[nodes] >= 0]
     order = nodes[np.argsort(rule[nodes], kind="stable")]
     return np.split(order, np.searchsorted(rule[order], np.arange(1, n_rules)))[:n_rules]
@@ -270,8 +258,7 @@ def moments_from_counts(counts: Counts, observed: Counts) -> Moments:
     """Make moments from expected counts of rules with their states.
 
     y is the posterior of a node's states, and z is the posterior times n(a) / n(a, h).  Smoothed operators are computed
-    from these moments as from those of spectral projections; without smoothing they are relative frequencies.
-    """
+    from these moments as from those of spectral projections; without smoothing they are relative frequencies."""
     of_states = counts.sums()
     scale = np.divide(observed.symbol[:, None], of_states, out=np.zeros_like(of_states), where=of_states > 0)
 
@@ -307,11 +294,7 @@ def moments_from_counts(counts: Counts, observed: Counts) -> Moments:
 
 
 def confidence(count: float, smoothing: float | None) -> float:
-    """Compute λ = √count / (C + √count); 1 without smoothing.
-
-    >>> confidence(900, 30.0), confidence(3, None)
-    (0.5, 1.0)
-    """
+    """Compute λ = √count / (C + √count); 1 without smoothing."""
     return 1.0 if smoothing is None else float(np.sqrt(count) / (smoothing + np.sqrt(count)))
 
 

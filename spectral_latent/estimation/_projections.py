@@ -55,8 +55,7 @@ class StateOptions(Options):
 
     n_states: m, the largest number of states of a symbol; symbols with few nodes get fewer states.
     smoothing: C of slide 25, or None for no smoothing.
-    seed: the seed of the starts of singular value decompositions, and of random states.
-    """
+    seed: the seed of the starts of singular value decompositions, and of random states."""
 
     n_states: Annotated[int, AtLeast(1)] = 16
     smoothing: Annotated[float, AtLeast(0.0)] | None = 15.0
@@ -91,11 +90,7 @@ class ProjectionOptions(StateOptions):
 
 
 def states_for(count: float, states: int) -> int:
-    """Compute the number of states that `count` nodes support: 1 up to 10 nodes, all from 100 on, linear in between.
-
-    >>> [states_for(count, 16) for count in (1, 10, 55, 100, 5000)]
-    [1, 1, 8, 16, 16]
-    """
+    """Compute the number of states that `count` nodes support: 1 up to 10 nodes, all from 100 on, linear in between."""
     return 1 + int((states - 1) * min(max((count - 10) / 90, 0.0), 1.0))
 
 
@@ -155,8 +150,7 @@ def _look_up(columns: IntArray, values: IntArray, start: IntArray) -> IntArray:
     """Find each number of columns (n, k) among the values of its template, (n, k); -1 if it is absent.
 
     values: (d,) the values of all templates; those of a template are increasing.
-    start: (k + 1,) template t has values[start[t]:start[t+1]].
-    """
+    start: (k + 1,) template t has values[start[t]:start[t+1]]."""
     places = np.empty(columns.shape, dtype=np.int64)
     for i in range(columns.shape[0]):
         for template in range(columns.shape[1]):
@@ -210,8 +204,7 @@ def _places(columns: IntArray, tables: list[_Values]) -> IntArray:
     """Find the feature (n, k) of each template at n nodes, numbered through all tables; -1 for an unknown value.
 
     columns: (n, k) the values of the templates.
-    Raises ValueError if there is not one table for each template.
-    """
+    Raises ValueError if there is not one table for each template."""
     check_column("features", columns, (len(columns), len(tables)), np.int64)
     start = np.cumsum([0, *(len(table.values) for table in tables)])
     values = np.concatenate([np.zeros(0, dtype=np.int64), *(table.values for table in tables)])
@@ -221,8 +214,7 @@ def _places(columns: IntArray, tables: list[_Values]) -> IntArray:
 def _indicators(columns: IntArray, tables: list[_Values], weight: FloatArray) -> scipy.sparse.csr_array:
     """Make the indicator vectors (n, d) of n nodes, from columns (n, k): the weight (n,) for each template's value.
 
-    A value that a table lacks has no indicator.
-    """
+    A value that a table lacks has no indicator."""
     places = _places(columns, tables)
     known = places >= 0
     ends = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
@@ -244,8 +236,7 @@ class SymbolEvidence(NamedTuple):
         """Count the values that nodes (n,) have.
 
         nodes: (n,) the nodes of the symbol.
-        weight: (n,) the weight of each.
-        """
+        weight: (n,) the weight of each."""
         inside = _Values.of_templates(features.inside[nodes], weight)
         outside = _Values.of_templates(features.outside[nodes], weight)
         return SymbolEvidence(inside, outside, float(weight.sum()), len(nodes))
@@ -374,8 +365,7 @@ class Projection(NamedTuple):
         The listener and, at level INFO, the log are told which symbols get fewer states than their nodes support.
 
         shards: the treebank, in which every symbol 0, 1, ... occurs.
-        options: `n_states`, `scaling`, `cutoff` and `seed` are those of the projection.
-        """
+        options: `n_states`, `scaling`, `cutoff` and `seed` are those of the projection."""
         evidence_of_symbol = _add_evidence(parallel_map(_evidence_of, shards, jobs))
         evidence = [evidence_of_symbol[a] for a in range(len(evidence_of_symbol))]
         listener(Progress("features", 1, 3))
@@ -400,8 +390,7 @@ class Projection(NamedTuple):
         """Project the nodes of a shard.  A feature that was not seen in training counts as absent.
 
         shard: trees of N nodes with their features.
-        Raises ValueError if the shard has other templates than the training data.
-        """
+        Raises ValueError if the shard has other templates than the training data."""
         trees = shard.trees
         features = shard.features
         y, z = np.zeros((2, trees.n_nodes, int(self.states.max())))

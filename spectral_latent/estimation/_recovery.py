@@ -90,8 +90,7 @@ def fit_corners(
 ) -> tuple[FloatArray, FloatArray]:
     """Find up to `most` corners among rows (d, m), of which each was observed `count` (d,) times, and fit them.
 
-    Returns the corners (k, m), and their weights (d, k) in the mixtures that are nearest to the rows.
-    """
+    Returns the corners (k, m), and their weights (d, k) in the mixtures that are nearest to the rows."""
     anchor_rows = anchors(rows, count, most, least=least, cutoff=cutoff)
     mixtures = convex_weights(rows, rows[anchor_rows])
     root = np.sqrt(count)[:, None]
@@ -104,8 +103,7 @@ def state_maps(projection: Projection, a: int, options: ProjectionOptions) -> St
 
     The symbol has a state for each pivot whose row differs: the distance of the row from the span of the rows before
     must exceed `cutoff` times the first distance.  Pivots are searched among the features of at least √n / 2 nodes:
-    with growing n, rarer features become candidates, but the errors of their rows still vanish.
-    """
+    with growing n, rarer features become candidates, but the errors of their rows still vanish."""
     evidence = projection.evidence[a]
     sigma = projection.maps[a].sigma
     count = evidence.inside_count
@@ -222,8 +220,7 @@ def _start(tensors: FloatArray, first: FloatArray) -> _Fit:
 def _fit(tensors: FloatArray, fit: _Fit, rounds: int) -> _Fit:
     """Update all factors of tensors (n, m, m, m) for at most `rounds` rounds: alternating least squares.
 
-    The step of round n is multiplied by n^(1/3) (Bro 1997), unless this increases the error.
-    """
+    The step of round n is multiplied by n^(1/3) (Bro 1997), unless this increases the error."""
     before = fit
     for number in range(1, rounds + 1):
         reach = number ** (1 / 3)
@@ -253,8 +250,7 @@ def common_factor(tensors: FloatArray, seed: int = 0) -> FloatArray:
 
     Its rows have length one; their order and signs are arbitrary.
 
-    tensors: (R, m, J, K) with T^r = Σ_h first_h ⊗ second_rh ⊗ third_rh.
-    """
+    tensors: (R, m, J, K) with T^r = Σ_h first_h ⊗ second_rh ⊗ third_rh."""
     rng = np.random.default_rng(seed)
     # If all m terms differ on a leg, it has m singular values above zero: try tensors with the largest m-th value
     # first.
@@ -296,8 +292,7 @@ def _from_rules(moments: Moments, projection: Projection, a: int, options: Proje
 
     Each T^r is divided by √n, so that the errors of all rules have the same size.  Rare directions have large errors in
     z and small errors in y.  Therefore z is multiplied by √σ, and y is divided by the fourth root of σ.  Rules with
-    fewer than √n(a) / 2 nodes are left out.
-    """
+    fewer than √n(a) / 2 nodes are left out."""
     root_sigma = np.sqrt(projection.maps[a].sigma)
     width = int(moments.states.max()) + 1
     tensors = []

@@ -75,8 +75,7 @@ class StoredColumns(Mapping[str, NDArray[Any]]):
 
     path: the file that holds the columns.
     folder: the folder of the file, which exists as long as these columns refer to it; worker processes only get the
-    path.
-    """
+    path."""
 
     def __init__(self, path: Path, folder: _TemporaryFolder | None = None) -> None:
         self._path = path
@@ -121,8 +120,7 @@ class ColumnStore:
     The files are in a temporary folder, which workers can read, too.  It is removed when no object refers to its
     shards.
 
-    memory: the largest number of bytes in memory; if the shards are larger, all of them are kept in files.
-    """
+    memory: the largest number of bytes in memory; if the shards are larger, all of them are kept in files."""
 
     def __init__(self, memory: int = _MEMORY) -> None:
         self._memory = memory
@@ -171,8 +169,7 @@ class Shard:
 
         trees: T trees of N nodes.
         features: the features of these nodes.
-        weight: (T,) the weight of each tree; 1 if not given.
-        """
+        weight: (T,) the weight of each tree; 1 if not given."""
         columns = {name: getattr(trees, name) for name in _TREE_COLUMNS}
         weight = np.ones(len(trees.root)) if weight is None else weight
         return Shard({**columns, "weight": weight, "inside": features.inside, "outside": features.outside})
@@ -218,8 +215,7 @@ class Treebank:
     shards: the trees with their features, which are iterated several times.
     counts: the counts of the rules of all shards.
     priors: additions for trees that the treebank lacks.
-    Raises EstimationError if there are no trees, or if a symbol below the largest number has no node.
-    """
+    Raises EstimationError if there are no trees, or if a symbol below the largest number has no node."""
 
     shards: Sequence[TreebankShard]
     counts: Counts
@@ -236,8 +232,7 @@ class Treebank:
         """Count the rules of shards.
 
         shards: trees and the features of their nodes, which are iterated several times.
-        priors: additions for trees that the treebank lacks; none if not given.
-        """
+        priors: additions for trees that the treebank lacks; none if not given."""
         return Treebank(shards, count_rules(shards, jobs), priors or Priors())
 
 
@@ -245,27 +240,21 @@ class Formalism(Protocol[ItemIn]):
     """The conversion of objects to s-trees with features.
 
     A formalism object serves one treebank.  It may number symbols, terminals and features as they occur, because the
-    numbers must mean the same only within one treebank.
-    """
+    numbers must mean the same only within one treebank."""
 
     def n_nodes(self, item: ItemIn) -> int:
-        """Compute a bound of the number of nodes of an object's s-tree, before it is made.
-
-        item: one object.
-        """
+        """Compute a bound of the number of nodes of an object's s-tree, before it is made."""
 
     def columns(self, items: Sequence[ItemIn], weight: FloatArray) -> Columns:
         """Convert objects to the arrays from which `shard` makes their s-trees and features.
 
         items: the T objects of one shard.
-        weight: (T,) the weight of each object: it counts as this many objects.
-        """
+        weight: (T,) the weight of each object: it counts as this many objects."""
 
     def shard(self, columns: Columns) -> TreebankShard:
         """Make a shard from the arrays of some objects; it is called after all objects are read.
 
-        columns: the arrays that `columns` returned for one shard.
-        """
+        columns: the arrays that `columns` returned for one shard."""
 
 
 class TreeReader(Generic[Item]):
@@ -285,26 +274,19 @@ class TreeReader(Generic[Item]):
         self._trees = trees
 
     def n_nodes(self, item: Item) -> int:
-        """Count the nodes of an object's s-tree, which is made for this.
-
-        item: one object.
-        """
+        """Count the nodes of an object's s-tree, which is made for this."""
         return self._trees([item]).n_nodes
 
     def columns(self, items: Sequence[Item], weight: FloatArray) -> Columns:
         """Make the s-trees and features of objects.
 
         items: the T objects of one shard.
-        weight: (T,) the weight of each object.
-        """
+        weight: (T,) the weight of each object."""
         trees = self._trees(items)
         return Shard.of(trees, FeatureColumns.of(inside_templates(trees), outside_templates(trees)), weight).columns
 
     def shard(self, columns: Columns) -> TreebankShard:
-        """Make a shard of the s-trees and features.
-
-        columns: the columns of the shard.
-        """
+        """Make a shard of the s-trees and features."""
         return Shard(columns)
 
 
@@ -319,7 +301,6 @@ def read_treebanks(
 
     Only the objects of one shard are in memory at a time.
 
-    items: the objects of the treebank.
     formalisms: the formalism of each treebank; the first one bounds the sizes of objects.
     weights: the weight of each object, a number of at least 0: an object of weight 2 counts as two objects, and an
     object of weight 0 is left out.  All weights are 1 if not given.

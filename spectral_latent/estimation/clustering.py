@@ -279,8 +279,7 @@ def state_counts(
 
     states: (S,) the number of states of each symbol.
     state: (N,) the state of each node.
-    weight: (T,) the weight of each tree; 1 if not given.
-    """
+    weight: (T,) the weight of each tree; 1 if not given."""
     return _hard_counts(trees, rules, states, state, weight).of_rules(rules)
 
 

@@ -60,8 +60,7 @@ def state_prior(start: ObservableOperators, observed: Counts, share: float) -> E
     """Make pseudo-counts that move the states of a symbol towards their mean at the start.
 
     The probabilities of a state of average frequency are a mixture in which the mean has the given share; for a rarer
-    state, the share is larger.
-    """
+    state, the share is larger."""
     of_state = share / (1.0 - share) * observed.symbol / start.states  # the pseudo-count of each state of a symbol
     prior = towards_mean(start, 1.0).scale(np.broadcast_to(of_state[:, None], start.root.shape))
     binary = Tensors.of(map(_with_equal_sums, prior.binary))
@@ -122,10 +121,7 @@ def _impossible_tree(shards: Iterable[TreebankShard], operators: ObservableOpera
 
 
 def expectation(shards: Iterable[TreebankShard], operators: ObservableOperators, jobs: int | None) -> ExpectedCounts:
-    """Compute the expected counts of all shards: the E-step.
-
-    Raises EstimationError if a tree has probability zero.
-    """
+    """Compute the expected counts of all shards: the E-step."""
     try:
         return reduce(ExpectedCounts.__add__, parallel_map(_expected_of_shard, shards, jobs, operators))
     except ValueError:
@@ -178,11 +174,7 @@ def run_em(
 ) -> Ascent[ObservableOperators, ExpectedCounts]:
     """Run EM from given probabilities to a local maximum of the objective, for at most `iterations`.
 
-    A number that is zero at the start and in the prior stays zero, and factored tensors stay factored.
-
-    tolerance: the gain per tree below which EM stops; see `has_converged`.
-    Raises EstimationError if a tree has probability zero.
-    """
+    A number that is zero at the start and in the prior stays zero, and factored tensors stay factored."""
     ascent = Ascent(_TreeSteps(shards, prior, jobs), start)
     n_trees = float(ascent.statistics.root.sum())  # every tree has one root; with weights, the sum of the weights
     ascent.climb_to_end(iterations, tolerance * n_trees, listener)

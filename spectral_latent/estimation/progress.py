@@ -21,8 +21,7 @@ class LoweredStates(NamedTuple):
     """A symbol with enough nodes for `supported` states, but with only `kept` large singular values of Ω̂.
 
     Condition 1 or 2 of the long paper fails for the symbol: some states are too similar, or the features do not
-    distinguish them.
-    """
+    distinguish them."""
 
     symbol: int
     supported: int
@@ -51,11 +50,7 @@ class ProgressLine:
 
     Nothing is shown in the first two seconds.  The next line overwrites the line, and `clear` removes it.
 
-    stream: the stream for the line; None for standard error.
-
-    >>> line = ProgressLine(sys.stdout)
-    >>> line(Progress("EM", 1, 3))
-    """
+    stream: the stream for the line; None for standard error."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = sys.stderr if stream is None else stream
@@ -98,11 +93,7 @@ class ProgressLine:
 
 @contextmanager
 def shown(progress: bool | None) -> Iterator[Listener]:
-    """Make a listener that shows the progress of training until the block ends, or a listener that shows nothing.
-
-    >>> with shown(False) as listener:
-    ...     listener(Progress("EM", 1, 3))
-    """
+    """Make a listener that shows the progress of training until the block ends, or a listener that shows nothing."""
     is_shown = sys.stderr is not None and sys.stderr.isatty() if progress is None else progress
     if not is_shown:
         yield silent

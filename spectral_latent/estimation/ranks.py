@@ -56,11 +56,9 @@ def find_ranks(
 ) -> IntArray:
     """Test the number of states of each symbol, (S,); at least 1, and at most `n_states` of the options.
 
-    treebank: the trees.
     options: the settings of the projections; the cutoff is not used.
     level: the probability, about, that a direction of noise passes.
-    seed: the seed of the groups of trees.
-    """
+    seed: the seed of the groups of trees."""
     checked("level", level, Annotated[float, Above(0.0), Below(0.5)])
     options = replace(options or ProjectionOptions(), cutoff=0.0)
     rng = np.random.default_rng(seed)

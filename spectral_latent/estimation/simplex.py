@@ -36,12 +36,7 @@ def anchors(
 
     rows: (n, d) the rows.
     frequency: (n,) the number of observations of each row; rows below `least` are not candidates, unless all are below.
-    Raises ValueError if there are no rows, or if the shapes differ.
-
-    >>> rows = np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
-    >>> anchors(rows, frequency=np.array([9.0, 1.0, 2.0, 3.0]), count=3)
-    array([3, 2])
-    """
+    Raises ValueError if there are no rows, or if the shapes differ."""
     if np.ndim(rows) != 2 or not len(rows) or np.shape(frequency) != (len(rows),):
         raise ValueError(f"rows of shape {np.shape(rows)} and frequencies of {np.shape(frequency)}: give (n, d), (n,)")
     candidates = np.flatnonzero(frequency >= min(least, frequency.max()))
@@ -68,8 +63,7 @@ class _FaceWorkspace(NamedTuple):
     face: (k,) the corners of a face.
     target: (k,) the weights of the minimum over the face.
     factor: (k, k) the Cholesky factor of the equations of this minimum.
-    solution: (k,) the solution of the equations.
-    """
+    solution: (k,) the solution of the equations."""
 
     face: IntArray
     target: FloatArray
@@ -89,8 +83,7 @@ def _face_minimum(gram: FloatArray, product: FloatArray, size: int, room: _FaceW
     With d_i = c_i - c_0 the minimum solves Σ_j (d_i · d_j) w_j = d_i · (p - c_0), i > 0, by Cholesky factors.
 
     gram: (k, k) the inner products of the corners.
-    product: (k,) the inner products of the corners with the point.
-    """
+    product: (k,) the inner products of the corners with the point."""
     face, target, factor, solution = room
     n = size - 1
     o = face[0]
@@ -189,8 +182,7 @@ def _find_weights(
     gram: (k, k) the inner products of the corners.
     products: (n, k) the inner products of the corners with each point.
     magnitude: (n,) the magnitude of the numbers of a gradient; rounding errors are relative to it.
-    weights: (n, k) zeros; get the weights.
-    """
+    weights: (n, k) zeros; get the weights."""
     n_corners = len(gram)
     for point in range(len(weights)):
         product = products[point]
@@ -230,14 +222,7 @@ def convex_weights(points: FloatArray, corners: FloatArray) -> FloatArray:
 
     points: (n, d) the points.
     corners: (k, d) the corners.
-    Raises ValueError if there is no corner, if the shapes do not fit, or if a number is not finite.
-
-    >>> corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    >>> convex_weights(np.array([[0.25, 0.5], [2.0, 0.0], [1.0, 1.0]]), corners)
-    array([[0.25, 0.25, 0.5 ],
-           [0.  , 1.  , 0.  ],
-           [0.  , 0.5 , 0.5 ]])
-    """
+    Raises ValueError if there is no corner, if the shapes do not fit, or if a number is not finite."""
     if np.ndim(points) != 2 or np.ndim(corners) != 2 or np.shape(points)[1:] != np.shape(corners)[1:]:
         raise ValueError(f"points of shape {np.shape(points)} and corners of {np.shape(corners)}: give (n, d), (k, d)")
     if not len(corners):

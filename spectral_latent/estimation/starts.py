@@ -63,11 +63,7 @@ def has_converged(objective: Sequence[float], least: float) -> bool:
     """Tell whether the last two iterations gained less than `least` each, and the last no more than the one before.
 
     If states are nearly alike at the start, they become different slowly at first and then faster.  Therefore EM does
-    not stop while small gains grow.
-
-    >>> has_converged([0.0, 0.1, 0.3], least=1.0), has_converged([0.0, 0.2, 0.3], least=1.0)
-    (False, True)
-    """
+    not stop while small gains grow."""
     if len(objective) < 3:
         return False
     before, last = np.diff(objective[-3:])
@@ -75,11 +71,7 @@ def has_converged(objective: Sequence[float], least: float) -> bool:
 
 
 def beyond(before: FloatArray, after: FloatArray, stride: float) -> FloatArray:
-    """Multiply the logarithms of a step between probabilities (...) by `stride`; zeros stay, and sums are not one.
-
-    >>> beyond(np.array([0.5, 0.0]), np.array([0.25, 0.0]), 2.0)
-    array([0.125, 0.   ])
-    """
+    """Multiply the logarithms of a step between probabilities, of any shape, by `stride`; sums are not one then."""
     log = np.log(np.maximum(after, TINY))
     step = np.where(before > 0.0, log - np.log(np.maximum(before, TINY)), 0.0)
     return np.where(after > 0.0, np.exp(np.minimum(log + (stride - 1.0) * step, _LARGEST)), 0.0)
@@ -93,8 +85,7 @@ class Ascent(Generic[Model, Statistics]):
     beyond: takes a step further, so that steps may grow; if not given, each is the step of EM itself.
 
     `model` is the model that it has reached, with its `statistics`; `objective` has the objective at the start and
-    after each iteration that raised it, and `n_iterations` counts all iterations.
-    """
+    after each iteration that raised it, and `n_iterations` counts all iterations."""
 
     def __init__(
         self,
@@ -146,10 +137,8 @@ class Ascent(Generic[Model, Statistics]):
 class Climbed(NamedTuple, Generic[Model]):
     """The best model that EM reached from several starts.
 
-    model: the model.
     objective: its objective at the start and after each iteration.
-    reached: the objective of each start where it ended or was given up, the best first.
-    """
+    reached: the objective of each start where it ended or was given up, the best first."""
 
     model: Model
     objective: tuple[float, ...]
@@ -157,11 +146,7 @@ class Climbed(NamedTuple, Generic[Model]):
 
 
 def n_near(reached: Sequence[float]) -> int:
-    """Count the starts that came within 1 nat of the best, which is the first.
-
-    >>> n_near([-7.0, -7.5, -9.0])
-    2
-    """
+    """Count the starts that came within 1 nat of the best, which is the first."""
     return sum(objective >= reached[0] - _NEAR for objective in reached)
 
 
@@ -173,12 +158,7 @@ def leaders(
     rounds: Sequence[tuple[int, int]] = _ROUNDS,
     listener: Listener = silent,
 ) -> list[Ascent[Model, Statistics]]:
-    """Let starts climb until a few are left; the ascents of all starts, the best first.  The first ones may climb on.
-
-    iterations: the largest number of iterations of a start.
-    least: the gain below which a start has ended.
-    rounds: after so many further iterations of each start, so many go on.
-    """
+    """Let starts climb until a few are left; list the ascents of all, the best first.  The first ones may climb on."""
     ascents = [Ascent(learner, start, learner.beyond) for start in starts]
     going = ascents
     for number, (further, n_left) in enumerate(rounds):
@@ -198,12 +178,7 @@ def climb_together(
     least: float,
     listener: Listener = silent,
 ) -> Climbed[Model]:
-    """Run EM from several starts, of which the best three climb to the end, and keep the best; see this module.
-
-    iterations: the largest number of iterations of a start.
-    least: the gain below which a start has ended.
-    listener: is told of the rounds of all starts, and then of the iterations of the best ones.
-    """
+    """Run EM from several starts, of which the best three climb to the end, and keep the best; see this module."""
     ascents = leaders(learner, starts, iterations, least, listener=listener)
     for ascent in ascents[: _ROUNDS[-1][1]]:
         ascent.climb_to_end(iterations, least, listener)

@@ -53,8 +53,7 @@ class HeldOut:
     def f1(self, operators: ObservableOperators) -> float:
         """Parse the sentences under operators over the grammar's rules, and compute F1.
 
-        operators: operators over the rules of the grammar, with any numbers of states.
-        """
+        operators: operators over the rules of the grammar, with any numbers of states."""
         model = ConstituencyModel((self.grammar.with_operators(operators),))
         pairs = []
         for gold, words, built in self.items:
@@ -102,10 +101,8 @@ def with_chosen_states(
     A trial takes about as long as parsing the held-out trees.
 
     training: the prepared treebank, whose options name the largest number of states of a symbol.
-    gold: the held-out trees.
     candidates: the numbers of states to try for a symbol.
-    symbols: the number of symbols whose states are chosen, the most frequent first; None for all.
-    """
+    symbols: the number of symbols whose states are chosen, the most frequent first; None for all."""
     treebank = training.treebank
     options = training.coarse.options.estimator
     if not isinstance(options, Spectral):

@@ -48,8 +48,7 @@ class GoldTree(NamedTuple):
     """A gold tree with its words.
 
     tree: the tree as the treebank has it, for EVALB.
-    words: the words of the tree, without empty elements.
-    """
+    words: the words of the tree, without empty elements."""
 
     tree: Phrase
     words: list[str]
@@ -57,8 +56,6 @@ class GoldTree(NamedTuple):
     @staticmethod
     def of(tree: Phrase, changes: Changes | None = None) -> GoldTree | None:
         """Find the words of a tree; return None if it has none.
-
-        tree: a tree as the treebank has it.
 
         >>> GoldTree.of(Phrase("S", (Phrase("NN", ("dog",)), Phrase("-NONE-", ("*",))))).words
         ['dog']
@@ -77,8 +74,7 @@ class ParserEvaluation(Generic[_Tree, _AnyScore]):
     function_score: the score of phrases with their function labels; None if the model has no function labels.
     has_relations: whether dependency trees and parses have relations; if not, labelled scores have no meaning.
     nonpositive: the number of gold dependency trees without a positive estimated probability, such as trees with
-    several roots.
-    """
+    several roots."""
 
     parses: list[Parse[_Tree]]
     score: _AnyScore
@@ -109,8 +105,7 @@ class TaggerEvaluation:
 
     tags: the tags of the words of each gold sentence.
     score: the score of the tags against the gold tags.
-    seconds: the CPU time of tagging, in seconds.
-    """
+    seconds: the CPU time of tagging, in seconds."""
 
     tags: list[list[str]]
     score: TaggingScore
@@ -130,8 +125,6 @@ def evaluate_parser(
     The first sentence is parsed once more before the clock starts, so that the time for loading compiled code does not
     count in this process.
 
-    model: the parser.
-    gold: the trees.
     jobs: the number of processes that parse; their CPU times are added up.
     progress: a wrapper for the sequence of sentences, such as `tqdm`; it advances when a parse is asked for.
 
@@ -155,7 +148,6 @@ def evaluate_dependency_parser(
 ) -> ParserEvaluation[DependencySentence, AttachmentScore]:
     """Parse the words of gold trees with their tags, and score the parses; time is measured as by `evaluate_parser`.
 
-    model: the parser.
     gold: the trees, which may have several roots.
     projective: whether parses must be projective.
     jobs: the number of processes that parse; their CPU times are added up.
@@ -189,8 +181,6 @@ def evaluate_columns(
 ) -> ParserEvaluation[DependencySentence, dict[str, float]]:
     """Parse the words or the text of gold trees, and score all columns; time is measured as by `evaluate_parser`.
 
-    model: the parser.
-    gold: the trees, in the order of the texts.
     origin: what the parser is given: the words alone, or the texts, which it divides; that time does not count.
     projective: whether parses must be projective.
     jobs: the number of processes that parse; their CPU times are added up.
@@ -237,8 +227,7 @@ class Perplexity(NamedTuple):
 
     log_probability: the natural logarithm of the probability of all sentences whose probability is above zero.
     words: the number of words of these sentences.
-    impossible: the number of the other sentences, which are left out.
-    """
+    impossible: the number of the other sentences, which are left out."""
 
     log_probability: float
     words: int
@@ -281,7 +270,6 @@ def evaluate_tagger(
     """Tag the words of gold sentences, and score the tags; time is measured as by `evaluate_parser`.
 
     tag: a function from sentences to their tags, such as a model's `tag_all`.
-    gold: sentences of words with tags.
     known: the words that the tagger was trained on.
     progress: a wrapper for the sequence of batches of sentences, such as `tqdm`.
 

@@ -45,11 +45,8 @@ Score = TypeVar("Score", bound=Any)
 class Difference(NamedTuple):
     """The percentages of two systems on the same sentences.
 
-    base: the percentage of the first system.
-    other: the percentage of the second system.
     low: the lower bound of a confidence interval for other - base.
-    high: the upper bound of this interval.
-    """
+    high: the upper bound of this interval."""
 
     base: float
     other: float
@@ -58,11 +55,7 @@ class Difference(NamedTuple):
 
     @property
     def error_reduction(self) -> float:
-        """The percentage of the first system's error that the second system removes; 0 if there was no error.
-
-        >>> Difference(base=90.0, other=92.5, low=2.0, high=3.0).error_reduction
-        25.0
-        """
+        """The percentage of the first system's error that the second system removes; 0 if there was no error."""
         return 100 * (self.other - self.base) / (100 - self.base) if self.base != 100 else 0.0
 
 
@@ -70,8 +63,7 @@ class RerankingEvaluation(NamedTuple):
     """The evaluation of a reranker.
 
     difference: the difference between the first candidates (base) and the chosen candidates (other).
-    oracle: the percentage of the best candidates, which no reranker can exceed.
-    """
+    oracle: the percentage of the best candidates, which no reranker can exceed."""
 
     difference: Difference
     oracle: float
@@ -84,16 +76,7 @@ def evaluate_reranking(
 
     The best candidate of a list is the one whose score has the largest measure.
 
-    chosen: (L,) the place of a candidate in each list; -1 for the stand-in tree.
-
-    Raises ValueError for a list without scores, and if there are not as many choices as lists.
-
-    >>> from spectral_latent.evaluation.scores import TaggingScore
-    >>> scores = [[TaggingScore(4, correct) for correct in (2, 4, 3)], [TaggingScore(4, correct) for correct in (4, 0)]]
-    >>> difference, oracle = evaluate_reranking(scores, [2, 0], lambda score: score.accuracy)
-    >>> difference.base, difference.other, difference.error_reduction, oracle
-    (75.0, 87.5, 50.0, 100.0)
-    """
+    chosen: (L,) the place of a candidate in each list; -1 for the stand-in tree."""
     for number, row in enumerate(scores, start=1):
         if not row:
             raise ValueError(f"list {number} has no candidates; give the score of the tree that stands in for one")
@@ -113,15 +96,7 @@ def paired_bootstrap(
     level: float = 0.95,
     seed: int = 0,
 ) -> Difference:
-    """Compare two systems on the same sentences, with a confidence interval.
-
-    Raises ValueError if there are no sentences, or if the systems do not have the same number.
-
-    >>> from spectral_latent.evaluation.scores import TaggingScore
-    >>> base = [TaggingScore(tokens=10, correct=8)] * 50
-    >>> paired_bootstrap(base, [TaggingScore(tokens=10, correct=9)] * 50, lambda score: score.accuracy)
-    Difference(base=80.0, other=90.0, low=10.0, high=10.0)
-    """
+    """Compare two systems on the same sentences, with a confidence interval."""
     if not base or len(base) != len(other):
         raise ValueError(
             f"scores of {len(base)} and of {len(other)} sentences; give both systems the same sentences, at least one"
@@ -147,8 +122,7 @@ class CandidateScores(NamedTuple):
 
     measure: the function that makes a percentage of a score.
     gains: (n,) the gain of each candidate, list after list, for `Reranker.train`.
-    scores: (L,) the scores of each list's candidates; for a list without candidates, the score of a stand-in tree.
-    """
+    scores: (L,) the scores of each list's candidates; for a list without candidates, the score of a stand-in tree."""
 
     measure: Callable[[Any], float]
     gains: FloatArray
@@ -157,24 +131,14 @@ class CandidateScores(NamedTuple):
     def evaluate(self, chosen: Iterable[int]) -> RerankingEvaluation:
         """Evaluate the choice (L,) of a candidate in each list; see `evaluate_reranking`.
 
-        chosen: (L,) the place of a candidate in each list; -1 for the stand-in tree.
-        """
+        chosen: (L,) the place of a candidate in each list; -1 for the stand-in tree."""
         return evaluate_reranking(self.scores, chosen, self.measure)
 
 
 def score_dependency_lists(lists: Sequence[NBest], gold: Sequence[DependencySentence]) -> CandidateScores:
     """Score candidates by the heads of words that are not punctuation.
 
-    A gain is a number of right heads.  A list without candidates has the score of a tree without right heads.
-
-    Raises ValueError if there are not as many gold trees as lists, or if a list has other words than its gold tree.
-
-    >>> from spectral_latent.reranking import Candidate
-    >>> gold = DependencySentence.of(["Dogs", "bark"]).with_heads((2, 0))
-    >>> scores = score_dependency_lists([NBest.of([Candidate(gold.with_heads((0, 1))), Candidate(gold)])], [gold])
-    >>> scores.gains, scores.evaluate([1]).difference.other
-    (array([0., 2.]), 100.0)
-    """
+    A gain is a number of right heads.  A list without candidates has the score of a tree without right heads."""
     _require_same_words(lists, [sentence.forms for sentence in gold])
     rows: list[list[AttachmentScore]] = []
     for nbest, sentence in zip(lists, gold, strict=True):
@@ -189,14 +153,6 @@ def score_phrase_lists(lists: Sequence[NBest], gold: Sequence[GoldTree]) -> Cand
     """Score candidates by F1 as in EVALB.
 
     A gain is F1 (from 0 to 1) times the number of words.  A list without candidates has the score of a flat `FALLBACK`.
-
-    Raises ValueError if there are not as many gold trees as lists, or if a list has other words than its gold tree.
-
-    >>> from spectral_latent.reranking import Candidate
-    >>> wrong, gold = (Phrase("S", (Phrase(label, (Phrase("UH", ("Yes",)),)),)) for label in ("NP", "INTJ"))
-    >>> scores = score_phrase_lists([NBest.of([Candidate(wrong), Candidate(gold)])], [GoldTree.of(gold)])
-    >>> scores.gains, scores.evaluate([1]).difference.base
-    (array([0.5, 1. ]), 50.0)
     """
     _require_same_words(lists, [tuple(sentence.words) for sentence in gold])
     rows: list[list[BracketScores]] = []

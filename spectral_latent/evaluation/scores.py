@@ -68,11 +68,7 @@ class SummedScores:
 
 
 def percentage(part: int, whole: int) -> float:
-    """Return 100 part / whole; 0 if the whole is 0.
-
-    >>> percentage(1, 4), percentage(0, 0)
-    (25.0, 0.0)
-    """
+    """Return 100 part / whole; 0 if the whole is 0."""
     return 100 * part / whole if whole else 0.0
 
 
@@ -148,7 +144,6 @@ def score_brackets(
 ) -> BracketScores:
     """Score predicted trees against gold trees.
 
-    pairs: a gold tree and a predicted tree of each sentence.
     max_length: the largest number of words of a sentence that counts, with punctuation and without traces; None for
         any number.
     function_labels: whether labels are compared with their function labels, such as NP-SBJ; indices never count.
@@ -178,8 +173,7 @@ class _Sentence(NamedTuple):
 
     length: the number of words without traces.
     tagged: the words that are not removed, with their tags.
-    brackets: the counts of (first word, word after the last, label).
-    """
+    brackets: the counts of (first word, word after the last, label)."""
 
     length: int
     tagged: list[tuple[str, str]]
@@ -308,7 +302,6 @@ class AttachmentScore(SummedScores):
 def score_attachments(gold: Iterable[DependencySentence], predicted: Iterable[DependencySentence]) -> AttachmentScore:
     """Score predicted trees against gold trees; relations are compared with their subtypes, and also without.
 
-    gold: the gold trees.
     predicted: trees of the same sentences, in the same order.
 
     Raises `ValueError` if there are not as many predicted trees as gold trees, if a sentence has other words in both,
@@ -436,9 +429,6 @@ def many_to_one(gold: Iterable[Hashable], predicted: Iterable[Hashable]) -> floa
     The accuracy grows with the number of predicted labels, up to 100.  Compare only predictions with the same number of
     labels.
 
-    gold: the label of each token.
-    predicted: the label of each token.
-
     Raises `ValueError` if there are not as many predicted labels as gold labels; without tokens the result is 0.
 
     >>> many_to_one(["N", "N", "N", "V", "D"], [1, 1, 2, 3, 3])
@@ -452,9 +442,6 @@ def one_to_one(gold: Iterable[Hashable], predicted: Iterable[Hashable]) -> float
     """Compute the accuracy in percent under the best assignment of different gold labels to predicted labels.
 
     If one side has more labels than the other, some labels have no partner, and their tokens are wrong.
-
-    gold: the label of each token.
-    predicted: the label of each token.
 
     Raises `ValueError` if there are not as many predicted labels as gold labels; without tokens the result is 0.
 

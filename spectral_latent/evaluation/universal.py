@@ -184,7 +184,6 @@ _METRICS: dict[str, tuple[Callable[[_Word], object], bool]] = {  # what must be 
 def score_columns(gold: Iterable[DependencySentence], predicted: Iterable[DependencySentence]) -> dict[str, float]:
     """Compute F1 in percent of each metric, from tokens to BLEX; 0 if there is nothing that counts.
 
-    gold: the gold trees.
     predicted: trees of the same text, which may be divided into other sentences and words.
 
     Raises ValueError if the texts differ in other characters than white space.

@@ -82,8 +82,7 @@ class Distinct(Limit):
     def accepts(self, value: Any) -> bool:
         """Tell whether all values are different.
 
-        value: names or numbers, as a list or as an array (n,).
-        """
+        value: names or numbers, as a list or as an array (n,)."""
         return len(set(value.tolist() if isinstance(value, np.ndarray) else value)) == len(value)
 
     def __str__(self) -> str:
@@ -96,8 +95,7 @@ class OneLine(Limit):
     def accepts(self, value: Any) -> bool:
         """Tell whether no string has a tab or a line break.
 
-        value: a name, or names in lists and tuples.
-        """
+        value: a name, or names in lists and tuples."""
         if isinstance(value, str):
             return not _BREAKS.search(value)
         return all(map(self.accepts, value)) if isinstance(value, tuple | list) else True
@@ -112,8 +110,7 @@ class Sorted(Limit):
     def accepts(self, value: NDArray[Any]) -> bool:
         """Tell whether the numbers or the rows are in order.
 
-        value: (n,) numbers or (n, k) rows.
-        """
+        value: (n,) numbers or (n, k) rows."""
         step = np.diff(value, axis=0)
         if step.ndim == 1:
             return bool((step >= 0).all())
@@ -131,8 +128,7 @@ class Shares(Limit):
     def accepts(self, value: NDArray[Any]) -> bool:
         """Tell whether every row is non-negative and sums to one.
 
-        value: (..., n) the numbers.
-        """
+        value: (..., n) the numbers."""
         return bool((value >= 0.0).all() and (np.abs(value.sum(axis=-1) - 1.0) <= _ROUNDING).all())
 
     def __str__(self) -> str:
@@ -143,10 +139,7 @@ class Probabilities(Limit):
     """Accept operators whose numbers are probabilities; a file's sums are checked when it is read."""
 
     def accepts(self, value: ObservableOperators) -> bool:
-        """Tell whether operators say that they are probabilities.
-
-        value: any operators.
-        """
+        """Tell whether operators say that they are probabilities."""
         return value.probabilities
 
     def __str__(self) -> str:
@@ -162,10 +155,7 @@ class Axes:
 
 @dataclass(frozen=True)
 class Index:
-    """Accept numbers of the places along an axis.
-
-    axis: the letter of the axis.
-    """
+    """Accept numbers of the places along an axis."""
 
     axis: str
 
@@ -178,8 +168,7 @@ class Text:
 class Given:
     """Take a field from the object that holds this one.
 
-    path: the name of the other object's field, or names joined by dots; fields before this object are known.
-    """
+    path: the name of the other object's field, or names joined by dots; fields before this object are known."""
 
     path: str
 
@@ -312,7 +301,6 @@ def _write(stored: Any, prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[st
 def read(cls: type[_T], arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], **given: Any) -> _T:
     """Make an object of arrays and settings.
 
-    cls: the class of the object.
     arrays: the arrays of a model file, by name.
     settings: the settings of a model file, as JSON has them.
     given: the values of fields that are marked as `Given`.
@@ -448,8 +436,7 @@ def _make(prefix: str, make: Callable[[], Any]) -> Any:
 def array_fault(array: NDArray[Any], dtype: Any, shape: tuple[int | None, ...]) -> str | None:
     """Describe how an array differs from its declaration; None if it fits.
 
-    array: an array of any shape, (...).
-    """
+    array: an array of any shape, (...)."""
     if fault := _shape_fault(array, dtype, shape):
         return fault
     # Products of three numbers must not overflow: the limit is below the third root of the largest number.
@@ -553,10 +540,7 @@ def _name_of(value: Any, depth: int = 0) -> Hashable:
 
 
 def _options_of(cls: type[Options], values: Any) -> Options:
-    """Make options of the table that `plain` made of them; a later field that the table lacks is the default.
-
-    Raises ValueError if fields are missing or unknown, or if the options refuse a value.
-    """
+    """Make options of the table that `plain` made of them; a later field that the table lacks is the default."""
     if not isinstance(values, dict):
         raise ValueError(f"{cls.__name__} must be a table of settings")
     if cls.kinds is not None:

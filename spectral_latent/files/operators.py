@@ -51,11 +51,7 @@ _MOST_NUMBERS = 1 << 28  # the largest table of vectors, padded to one length
 def round_digits(numbers: FloatArray, digits: int = _DIGITS) -> FloatArray:
     """Round numbers to some binary digits.
 
-    numbers: (n,) the numbers, or an array of any other shape.
-
-    >>> round_digits(np.array([0.1, 0.25, 0.0]), digits=2).tolist()
-    [0.09375, 0.25, 0.0]
-    """
+    numbers: (n,) the numbers, or an array of any other shape."""
     mantissa, exponent = np.frexp(numbers)
     return np.asarray(np.ldexp(np.round(np.ldexp(mantissa, digits)), exponent - digits), dtype=np.float64)
 
@@ -76,12 +72,7 @@ def round_groups(numbers: FloatArray, lengths: IntArray, compact: bool = False) 
     The largest number of a group keeps 24 binary digits.  Rounding a second time changes nothing.
 
     numbers: (N,) n groups, one after another.
-    lengths: (n,) the number of numbers in each group, at least 1.
-    compact: whether to keep 7 binary digits of factors, and 6 of shares.
-
-    >>> round_groups(np.array([1.0, 0.33333333]), np.array([2])).tolist()
-    [1.0, 0.333251953125]
-    """
+    lengths: (n,) the number of numbers in each group, at least 1."""
     digits, of_share = _COMPACT if compact else (_DIGITS, _DIGITS)
     factor, share = _round_parts(numbers, lengths, digits)
     return round_digits(share, of_share) * np.repeat(factor, lengths)
@@ -93,8 +84,7 @@ def divide_groups(numbers: FloatArray, lengths: IntArray) -> tuple[FloatArray, F
     If any number was not rounded, all factors are 1.
 
     numbers: (N,) n groups, one after another.
-    lengths: (n,) the number of numbers in each group, at least 1.
-    """
+    lengths: (n,) the number of numbers in each group, at least 1."""
     factor, share = _round_parts(numbers, lengths)
     if np.array_equal(share * np.repeat(factor, lengths), numbers):
         return factor, share
@@ -196,8 +186,7 @@ class CompactOperators:
     def apart(operators: ObservableOperators) -> CompactOperators:
         """Give each leaf rule its own vector, which takes less time.
 
-        operators: operators whose vectors were not rounded, so that they are different.
-        """
+        operators: operators whose vectors were not rounded, so that they are different."""
         rules = operators.rules.leaf
         rest = operators.with_leaf_rules(rules[:0], operators.leaf[:0])
         return CompactOperators(rest, rules, np.arange(len(rules)), np.ones(len(rules)), operators.leaf)
@@ -217,8 +206,7 @@ class CompactOperators:
 
         rules: (n, 2) symbol and terminal of each new rule.
         source: (n,) the present leaf rule whose vector each new rule takes.
-        factor: (n,) the factor of this vector.
-        """
+        factor: (n,) the factor of this vector."""
         leaf = self.shares[self.vector[source]] * self.factor[source, None]
         return self.rest.with_leaf_rules(rules, leaf * factor[:, None])
 
@@ -229,8 +217,7 @@ def _are_states(vector: IntArray, symbol: IntArray, states: IntArray, m: int) ->
     vector: (R,) the vector of each leaf rule.
     symbol: (R,) the symbol of each leaf rule.
     states: (S,) the numbers of states.
-    Raises ValueError if a vector has no rule, or rules of several symbols.
-    """
+    Raises ValueError if a vector has no rule, or rules of several symbols."""
     parent = np.full(int(vector.max(initial=-1)) + 1, -1, dtype=np.int64)
     parent[vector] = symbol
     if (parent < 0).any() or (parent[vector] != symbol).any():
@@ -243,8 +230,7 @@ def _check_sums(sums: FloatArray, states: IntArray) -> None:
     """Check that the rules of each state are a distribution, given their sums (S, M); raise ValueError if not.
 
     Rounding changes a sum by less than _ROUNDING.  Coarse probabilities, of one state a symbol, smooth each emission by
-    itself, so that their sums only have the size of one.
-    """
+    itself, so that their sums only have the size of one."""
     is_state = np.arange(sums.shape[1]) < states[:, None]
     low, high = (1 / _COARSE, _COARSE) if (states == 1).all() else (1.0 - _ROUNDING, 1.0 + _ROUNDING)
     if not ((sums >= low) & (sums <= high))[is_state].all():
@@ -258,8 +244,7 @@ class _Arrays:
     The parts of tensors are divided into factors and shares, like the vectors of leaf rules.
 
     probabilities: whether the numbers are probabilities: no number is negative, and the rules of each state are a
-        distribution.
-    """
+        distribution."""
 
     probabilities: bool
     states: Annotated[IntArray, Axes("S"), AtLeast(1)]

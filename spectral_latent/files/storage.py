@@ -98,8 +98,7 @@ def temporary_folder() -> Path:
 def _swept_prefix(folder: Path, prefix: str) -> str:
     """Return the beginning of the names of this process's own temporary files, which end in letters by chance.
 
-    Files and folders of the same kind are removed if their processes, of this machine, have ended.
-    """
+    Files and folders of the same kind are removed if their processes, of this machine, have ended."""
     prefix += f"{_machine()}-"
     if os.name == "posix":  # other systems have no signal that only asks whether a process exists
         for path in folder.glob(f"{prefix}*"):
@@ -135,12 +134,7 @@ def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[A
     arrays: arrays of any shape, by name.
 
     Returns the compressed arrays, and the entries `arrays` and `copies` of the settings.
-    Raises ValueError, naming the array, for numbers of a type that files do not hold.
-
-    >>> stored, table = pack_arrays({"a": np.array([1, 2]), "b": np.array([1, 2])})
-    >>> list(stored), table
-    (['a'], {'arrays': {'a': ['int64', 'uint8', (2,)]}, 'copies': {'b': 'a'}})
-    """
+    Raises ValueError, naming the array, for numbers of a type that files do not hold."""
     stored: dict[str, NDArray[Any]] = {}
     names: dict[tuple[Any, ...], str] = {}
     table: dict[str, list[Any]] = {}
@@ -212,8 +206,7 @@ class _PackedArrays(Mapping[str, NDArray[Any]]):
 
     stored: the compressed bytes of each array.
     table: the type of each array in memory, its smaller type, and its shape, which were checked.
-    copies: the array that another one is equal to, by the name of the other one.
-    """
+    copies: the array that another one is equal to, by the name of the other one."""
 
     def __init__(self, stored: Mapping[str, NDArray[Any]], table: Mapping[str, Any], copies: Mapping[str, str]) -> None:
         self._stored = stored
@@ -251,14 +244,7 @@ def unpack_arrays(
 ) -> Mapping[str, NDArray[Any]]:
     """Restore the arrays that `pack_arrays` compressed, and remove the entries about them from the settings.
 
-    An array is decompressed when it is asked for, so that its shape can be compared before.
-
-    Raises ModelFileError if the arrays are larger than max_bytes.  Raises ValueError, TypeError, KeyError or
-    AttributeError if the entries do not fit the stored arrays.
-
-    >>> dict(unpack_arrays(*pack_arrays({"a": np.array([1, 2])}), max_bytes=100))
-    {'a': array([1, 2])}
-    """
+    An array is decompressed when it is asked for, so that its shape can be compared before."""
     table = settings.pop("arrays")
     copies = settings.pop("copies")
     if table.keys() != stored.keys() or copies.keys() & table.keys():
@@ -279,8 +265,7 @@ def unpack_arrays(
 class ModelFileError(ValueError):
     """An error for a file that is not a whole model of this library and version.
 
-    The message is for a terminal, as `printable` makes it, because names in a hostile file may be any text.
-    """
+    The message is for a terminal, as `printable` makes it, because names in a hostile file may be any text."""
 
     def __init__(self, message: str) -> None:
         super().__init__(printable(message))
@@ -296,11 +281,9 @@ def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]],
     An old file of this name stays until the new file is complete; the new file gets its permissions.  If the name is a
     symbolic link, its target is written.  Temporary files of killed processes are removed from the folder.
 
-    path: the file to write.
     arrays: arrays of any shape, by name.
     settings: further contents, which `json.dumps` must be able to write.
-    Raises ValueError for numbers of a type that files do not hold, and for a setting of a name that the file uses.
-    """
+    Raises ValueError for numbers of a type that files do not hold, and for a setting of a name that the file uses."""
     stored, table = pack_arrays(arrays)
     for name in (*table, _DIGEST):
         if name in settings:
@@ -328,11 +311,7 @@ def _seal(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> st
 def digest_of(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
     """Compute the digest of settings and of contiguous arrays.
 
-    arrays: arrays of any shape, by name.
-
-    >>> digest_of({"material": "copper"}, {})[:8]
-    '34f493ae'
-    """
+    arrays: arrays of any shape, by name."""
     named = sorted(arrays.items())
     digest = blake2b(_json(settings).encode(), digest_size=32)
     digest.update(_json([[name, array.dtype.str, array.shape] for name, array in named]).encode())
@@ -346,19 +325,14 @@ def _json(value: Any) -> str:
 
 
 def temporary_file(target: Path) -> Path:
-    """Name a new file beside the target, and remove those of processes that have ended.
-
-    target: the file that the new one will replace.
-    """
+    """Name a new file beside the target, and remove those of processes that have ended."""
     return target.with_name(_swept_prefix(target.parent, f".{FORMAT}-") + secrets.token_hex(4))
 
 
 def write_whole(target: Path, content: bytes) -> None:
     """Write a temporary file beside the target, and rename it after it is on the disk.
 
-    target: the file, whose permissions stay if it is there already.
-    content: its new content.
-    """
+    target: the file, whose permissions stay if it is there already."""
     part = temporary_file(target)
     try:
         with part.open("xb") as file:  # a new file, which gets the permissions that the process gives to all its files
@@ -392,8 +366,7 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes:
     max_bytes: the largest memory of its arrays, in bytes.
 
     Raises ModelFileError, which names the file and a remedy, if the file is missing, cut short, damaged, not a model,
-    of another kind or of another version, or if its arrays need more memory.
-    """
+    of another kind or of another version, or if its arrays need more memory."""
     arrays, settings = _load_packed(path, kind, max_bytes)
     try:
         return dict(arrays), settings
@@ -478,8 +451,7 @@ def open_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes:
     ...     save_model(file, {}, {"kind": "toy", "names": ["a"]})
     ...     with open_model(file, "toy") as (arrays, settings):
     ...         settings["names"]
-    ['a']
-    """
+    ['a']"""
     contents = _load_packed(path, kind, max_bytes)
     try:
         yield contents

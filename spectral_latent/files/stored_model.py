@@ -20,13 +20,7 @@ _SHOWN = 10  # the number of entries of a list in a summary
 
 
 def _shorten(value: Any) -> str:
-    """Write a fact about a model in short: the first entries of a list.
-
-    >>> _shorten(["NN", "VB"]), _shorten(list(range(100))), _shorten(None)
-    ('2: NN, VB', '100: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...', '-')
-    >>> _shorten([["NN", "VB"], ["X"]])
-    '2: NN, VB; 1: X'
-    """
+    """Write a fact about a model in short: the first entries of a list."""
     if value is None:
         return "-"
     if isinstance(value, list) and any(isinstance(entry, list) for entry in value):
@@ -42,7 +36,6 @@ def _shorten(value: Any) -> str:
 class StoredModel(ShortRepr):
     """Base of models, each of which is saved in one file, by the declarations of its fields; see `codec`.
 
-    kind: the name of the kind of model in files.
     later: fields that older files lack.
 
     >>> from dataclasses import dataclass
@@ -78,8 +71,7 @@ class StoredModel(ShortRepr):
     def contents(self) -> Contents:
         """Return the arrays and the settings of the model, from which `from_contents` makes it again.
 
-        Raises ValueError if a name within the model is not made of strings, numbers, None and tuples.
-        """
+        Raises ValueError if a name within the model is not made of strings, numbers, None and tuples."""
         return write(self)
 
     @classmethod
@@ -87,8 +79,7 @@ class StoredModel(ShortRepr):
         """Make a model of the contents of its file; `load` turns the errors of damaged contents into ModelFileError.
 
         contents: the arrays and the settings of the file; the kind, the record and the versions are left out.
-        given: the values of fields that are marked as `Given`.
-        """
+        given: the values of fields that are marked as `Given`."""
         arrays, settings = contents
         return read(cls, arrays, {name: value for name, value in settings.items() if name not in HEADING}, **given)
 
@@ -127,10 +118,8 @@ class StoredModel(ShortRepr):
     def save(self, path: str | os.PathLike[str], record: Mapping[str, Any] | None = None) -> None:
         """Write the model to one file, whole or not at all.
 
-        path: the file of the model.
         record: a record of the training, which the file keeps and `record_of` returns; JSON can hold it.
-        Raises ValueError as `contents` does.
-        """
+        Raises ValueError as `contents` does."""
         arrays, settings = self.contents()
         save_model(path, arrays, {"kind": self.kind, **settings, **({} if record is None else {RECORD: record})})
 
@@ -141,7 +130,6 @@ class StoredModel(ShortRepr):
         path: the file of the model, or the name of a ready model, such as `en`.
         max_bytes: the largest memory of its arrays, in bytes: 4 GB if not given.
 
-        Raises ModelFileError if the file is not a whole model of this kind and version, or needs more memory.
-        """
+        Raises ModelFileError if the file is not a whole model of this kind and version, or needs more memory."""
         with open_model(path, cls.kind, max_bytes) as (arrays, settings):
             return cls.from_contents((arrays, settings))

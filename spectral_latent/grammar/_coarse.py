@@ -43,8 +43,7 @@ _ANY = 0.01  # smoothing: the share of the places at which a symbol may be besid
 class CoarseGrammar(NamedTuple):
     """A grammar of S symbols with one state each, with its R binary rules in two orders.
 
-    The first four columns have the rules sorted by parent, the columns `pair_...` by pairs of children.
-    """
+    The first four columns have the rules sorted by parent, the columns `pair_...` by pairs of children."""
 
     left_child: PlaceArray  # (R,) the left child of each rule
     right_child: PlaceArray  # (R,) the right child
@@ -67,8 +66,7 @@ class CoarseGrammar(NamedTuple):
 
         prior: (S,) the share of each symbol among the nodes of a treebank.
         used: (R2,) whether charts use each of the binary rules; all rules if not given.
-        Raises ValueError if there are unary rules, which charts cannot use, or if the shapes do not fit.
-        """
+        Raises ValueError if there are unary rules, which charts cannot use, or if the shapes do not fit."""
         check_column("shares of symbols", prior, (operators.n_symbols,), np.float64)
         check_range("states of a coarse grammar", operators.states, 1, 2)
         if used is not None:
@@ -123,8 +121,7 @@ class CoarseLeaves(NamedTuple):
         rules: (R0, 2) the symbol and the terminal of each rule.
         weight: (R0,) the weight of each rule.
         terminal: (n,) the terminal of each word.
-        used: (R0,) whether charts use each of the leaf rules; all rules if not given.
-        """
+        used: (R0,) whether charts use each of the leaf rules; all rules if not given."""
         number = np.arange(len(rules)) if used is None else np.flatnonzero(used)
         by_terminal = number[rules[number, 1].argsort(kind="stable")]
         at, word = matches(rules[by_terminal, 1], terminal)
@@ -141,8 +138,7 @@ class CoarseLeaves(NamedTuple):
     def with_others(self, others: CoarseLeaves) -> CoarseLeaves:
         """Add other leaf rules for each symbol that has no leaf rule over a word.
 
-        A symbol never has two leaf rules over a word, so that no tree is derived twice.
-        """
+        A symbol never has two leaf rules over a word, so that no tree is derived twice."""
         every = np.arange(len(self.start) - 1)
         word = np.concatenate([np.repeat(every, np.diff(leaves.start)) for leaves in (self, others)])
         symbol = np.append(self.symbol, others.symbol)
@@ -167,8 +163,7 @@ class Permits(NamedTuple):
         """Permit all symbols over all spans.
 
         n_words: n, the number of words.
-        n_symbols: S, the number of symbols.
-        """
+        n_symbols: S, the number of symbols."""
         n_cells = n_words * (n_words + 1) // 2
         return Permits(np.zeros(n_cells, dtype=np.int64), np.ones((1, n_symbols), dtype=np.bool_))
 
@@ -207,8 +202,7 @@ class Neighbours(NamedTuple):
     before: (T + 1, S) `beside`, as in this module.
     after: (T + 1, S) `beside` from right to left: for items that end before a word, or with the sentence.
     tag: (S,) the tag of each symbol over words; T for other symbols.
-    prior: (S,) the share of each symbol among the nodes of a treebank.
-    """
+    prior: (S,) the share of each symbol among the nodes of a treebank."""
 
     before: NDArray[np.float32]
     after: NDArray[np.float32]
@@ -221,8 +215,7 @@ class Neighbours(NamedTuple):
 
         prior: (S,) the share of each symbol among the nodes of a treebank.
         tag_of_symbol: (S,) the number of the tag of each symbol over words; -1 for other symbols.  A symbol over words
-        without a tag becomes a tag of its own.
-        """
+        without a tag becomes a tag of its own."""
         n_symbols = operators.n_symbols
         packed = operators.packed
         parent, *children = packed.binary_rules.T
@@ -278,8 +271,7 @@ def _spread(
     tag: (S,) the tag of each symbol, as in `Neighbours`.
     of_tag: (T + 1,) zeros, before and after the call.
     scores: (n + 1, S) zeros; gets the estimates at each place.
-    exponent: (n + 1,) zeros; gets the exponents of the estimates.
-    """
+    exponent: (n + 1,) zeros; gets the exponents of the estimates."""
     n_words, n_symbols = len(exponent) - 1, len(tag)
     for a in range(n_symbols):
         scores[first, a] = beside[len(beside) - 1, a]
@@ -318,8 +310,7 @@ class OutsideEstimates(NamedTuple):
     before_exponent: (n + 1,) the exponents of `before`.
     after_exponent: (n + 1,) the exponents of `after`.
     least: an item is dropped if its inside score times the estimate is less than least · 2^exponent.
-    exponent: the exponent of `least`.
-    """
+    exponent: the exponent of `least`."""
 
     before: FloatArray
     after: FloatArray

@@ -55,8 +55,7 @@ class InsideChart(NamedTuple):
     first: (rows,) the beginning at its first place; it may be some words before the first item.
     end: (rows,) the beginning after its last place; it may be some words after the last item.
     start: (rows,) the first place of each row.
-    inside: (N,) the scores at all places; zero at a place without an item.
-    """
+    inside: (N,) the scores at all places; zero at a place without an item."""
 
     exponent: IntArray
     row: NumberArray
@@ -112,8 +111,7 @@ class _CellWorkspace(NamedTuple):
     scale: (n + _WIDTH,) the powers of two by which scores over (i, k) are multiplied, for each i; see `_scale_rows`.
     scaled: (S (n + _WIDTH),) the rows that end at one word, scaled.
     pair: (P + 1,) the pairs of children with an item of the cell as right child.
-    item: (P + 1,) the number of the cell's item in each of these pairs.
-    """
+    item: (P + 1,) the number of the cell's item in each of these pairs."""
 
     scores: FloatArray
     exponent: IntArray
@@ -250,8 +248,7 @@ def _scale_rows(chart: InsideChart, room: _CellWorkspace, n_made: int, k: int, e
 def _pairs(rules: CoarseGrammar, chart: InsideChart, room: _CellWorkspace, k: int, n_items: int) -> int:
     """List the pairs of children whose right child is one of the room's items, and whose left child ends at word k.
 
-    Returns the number of pairs.
-    """
+    Returns the number of pairs."""
     word = unsigned(k)
     row = chart.row
     left = rules.left
@@ -272,8 +269,7 @@ def _pairs(rules: CoarseGrammar, chart: InsideChart, room: _CellWorkspace, k: in
 def _join(rules: CoarseGrammar, chart: InsideChart, room: _CellWorkspace, n_made: int, k: int, n_items: int) -> int:
     """Apply all binary rules to the items of the room, as right children, and the items that end at word k.
 
-    Returns the number of symbols that may have scores then.
-    """
+    Returns the number of symbols that may have scores then."""
     scores = room.scores
     scaled = room.scaled
     made = room.made
@@ -340,8 +336,7 @@ def _fill(
 ) -> tuple[int, int]:
     """Fill the cells with the ends done + 1 ... last, or with fewer ends if the column of scores is too short.
 
-    Returns both numbers after the call.
-    """
+    Returns both numbers after the call."""
     for j in range(done + 1, last + 1):
         if size + room.scores.size > len(chart.inside):
             return j - 1, size

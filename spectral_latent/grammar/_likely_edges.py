@@ -50,8 +50,7 @@ class _Walk(NamedTuple):
     scale: (n + 1,) for each split k of the current cell, 2^(exponents of both parts - exponent of the cell).
     number: (N,) for each kept item, the number of items that were kept before it.
     matching: (R + 1,) the rules of one parent whose children may be neighbours.
-    threshold: the smallest posterior of an item or edge that is kept even if no kept edge needs it.
-    """
+    threshold: the smallest posterior of an item or edge that is kept even if no kept edge needs it."""
 
     outside: FloatArray
     is_wanted: BoolArray
@@ -169,8 +168,7 @@ def _set_scales(chart: InsideChart, walk: _Walk, i: int, j: int) -> None:
 def _matching(grammar: CoarseGrammar, walk: _Walk, a: int, j: int) -> int:
     """List the rules of a that may have children side by side: left ones in the table, right ones that end at j.
 
-    Returns the number of rules.  Bits are modulo 64, so that a listed rule may still have no such children.
-    """
+    Returns the number of rules.  Bits are modulo 64, so that a listed rule may still have no such children."""
     left = grammar.left_child
     right = grammar.right_child
     begins = walk.begins
@@ -191,8 +189,7 @@ def _expand(
     """Add to the outside scores of the children of an item a over (i, j); append its likely edges, or its best edge.
 
     edges: (3, n) the last `n_edges` are in use; there must be room for all edges that the item may have.
-    Returns the new number of edges in use.
-    """
+    Returns the new number of edges in use."""
     last = edges.shape[1] - 1
     word, end_word = unsigned(i), unsigned(j)
     above = walk.left_outside[a, end_word]
@@ -254,8 +251,7 @@ def _walk_down(
     all cells are finished, the number of edges up to those of the item is in place of its first edge.
     edges: (3, n) rule, left and right item of the kept edges; the last `n_edges` are in use.  Until all cells are
     finished, items are places in the chart; a leaf rule has the items -1.
-    Returns `done`, `n_items` and `n_edges` after the call.
-    """
+    Returns `done`, `n_items` and `n_edges` after the call."""
     last_item, last_edge = items.shape[1] - 1, edges.shape[1] - 1
     if walk.of_word[n] == 0:
         _list_items(chart, walk, n)
@@ -331,8 +327,7 @@ def likely_edges(
     An item without such an edge keeps its best edge.  The children of kept edges are kept, too.
 
     Returns items (4, I): symbol, first edge, first word and next word; and edges (3, E): rule, left and right item,
-    both -1 without children.
-    """
+    both -1 without children."""
     n = len(leaves.start) - 1
     n_places = len(chart.inside)
     walk = _Walk.allocate(n, len(grammar.root), n_places, len(grammar.number), threshold)

@@ -33,8 +33,7 @@ class SpanForest(NamedTuple):
 
     forest: the forest, with one component for each sentence; a sentence that is not derived is an item without edges.
     first: (I,) the first word of each item; the words of all sentences are numbered together.
-    end: (I,) the word after the last word of each item.
-    """
+    end: (I,) the word after the last word of each item."""
 
     forest: Forest
     first: IntArray
@@ -45,8 +44,7 @@ class SpanForest(NamedTuple):
         """Join the forests of T sentences, and number their words together.
 
         sentences: the forest of each sentence; None if the sentence is not derived.
-        start: (T + 1,) the first word of each sentence, and the number of all words.
-        """
+        start: (T + 1,) the first word of each sentence, and the number of all words."""
         parts = [_NO_TREE if part is None else part for part in sentences]
         if len(parts) == 1:
             return parts[0]
@@ -91,11 +89,7 @@ def prune_chart(
     permits: Permits | None = None,
     estimates: OutsideEstimates | None = None,
 ) -> SpanForest | None:
-    """Build the forest of the likely items and edges of one sentence; None if the grammar does not derive it.
-
-    Raises ValueError if the leaf rules do not fit this grammar, or the permits do not fit these words, and LimitError
-    as `inside_chart` does.
-    """
+    """Build the forest of the likely items and edges of one sentence; None if the grammar does not derive it."""
     n_leaves = np.size(leaves.symbol)
     check_starts("starts of leaf rules", leaves.start, n_leaves)
     check_column("leaf rules", leaves.rule, (n_leaves,), np.int64)
@@ -130,8 +124,7 @@ class SentenceGrammar:
     words: the numbers of the words, which are the terminals of the leaf rules.
     start: (T + 1,) the first word of each of T sentences, and the number of all words.
     whole: operators with one state for each symbol, with the leaf rules of all words.
-    latent: latent operators with the leaf rules of these words.
-    """
+    latent: latent operators with the leaf rules of these words."""
 
     words: EncodedWords
     start: IntArray
@@ -156,15 +149,13 @@ class SentenceGrammar:
     def with_latent(self, operators: ObservableOperators) -> SentenceGrammar:
         """Replace the latent operators by others over the same rules.
 
-        operators: operators of the whole grammar, with the leaf rules of all words.
-        """
+        operators: operators of the whole grammar, with the leaf rules of all words."""
         return replace(self, latent=self.words.restrict(operators))
 
     def of_sentences(self, which: IntArray) -> SentenceGrammar:
         """Take some of the sentences, in any order; a sentence may be taken several times, for several trees.
 
-        which: (T,) the numbers of the sentences.
-        """
+        which: (T,) the numbers of the sentences."""
         first, end = self.start[which], self.start[which + 1]
         places, _ = ranges(first, end)
         start = np.append(0, np.cumsum(end - first))
@@ -173,8 +164,7 @@ class SentenceGrammar:
     def sentence_of(self, word: IntArray) -> IntArray:
         """Find the sentence of each of n words, (n,).
 
-        word: (n,) the places of the words among the words of all sentences.
-        """
+        word: (n,) the places of the words among the words of all sentences."""
         return range_of(self.start, word)
 
     def forest_of(self, trees: SkeletalTrees) -> Forest:
@@ -182,8 +172,7 @@ class SentenceGrammar:
 
         Edges with symbols or rules that the grammar does not have get weight zero.
 
-        trees: s-trees whose terminals are the places of words among the words of all sentences.
-        """
+        trees: s-trees whose terminals are the places of words among the words of all sentences."""
         terminal = np.where(trees.is_leaf, np.append(self.words.word, -1)[trees.terminal], -1)
         over_words = SkeletalTrees(trees.symbol, trees.left, trees.right, terminal, trees.root)
         forest = Forest.of_trees(over_words, self.latent.rules)
@@ -194,8 +183,7 @@ class Charts(NamedTuple):
     """The pruned charts of sentences.
 
     grammar: the grammar of the words of T sentences.
-    spans: the forest of each sentence, whose words are numbered from 0; None if the grammar does not derive it.
-    """
+    spans: the forest of each sentence, whose words are numbered from 0; None if the grammar does not derive it."""
 
     grammar: SentenceGrammar
     spans: list[SpanForest | None]
@@ -210,10 +198,7 @@ class Charts(NamedTuple):
         return SpanForest.of(self.spans, self.grammar.start)
 
     def possible(self, forest: Forest) -> Forest:
-        """Take all weight from the leaf rules of any word, which charts use to find a tree of an impossible sentence.
-
-        forest: the joined forest.
-        """
+        """Take all weight from the leaf rules of any word, by which charts find a tree of an impossible sentence."""
         of_any = np.append(self.grammar.latent.rules.leaf[:, 1] == self.grammar.words.any_word, False)
         is_any = (forest.left < 0) & of_any[np.where(forest.left < 0, forest.rule, -1)]
         return forest._replace(rule=np.where(is_any, -1, forest.rule))

@@ -61,8 +61,7 @@ def _beam_of_length(beam: float, n: int) -> float:
     """Narrow a beam for a sentence of n words, with the fifth power of the length.
 
     The items of a cell then become fewer as the cells become more, so that time grows with the square of the length
-    instead of the cube.
-    """
+    instead of the cube."""
     return max(beam, min(beam * (n / _LONG) ** 5, _NARROWEST)) if n > _LONG else beam
 
 
@@ -74,14 +73,12 @@ class LatentGrammar(
 
     options: the settings of training and parsing.
     symbols: (S,) the meaning of each symbol.
-    tags: the names of the tags of words.
     lexicon: the words, whose numbers the leaf rules have.
     seen: (R2,) whether each binary rule occurs in the treebank; charts use only these rules at first.
     prior: (S,) the share of each symbol among the nodes of the treebank.
     coarse: operators with one state per symbol, such as relative frequencies.
     latent: the latent operators in compact form, from which `operators` makes the vectors of all leaf rules.
-    objective: the objective of EM at the start and after each iteration; empty for an estimator without EM.
-    """
+    objective: the objective of EM at the start and after each iteration; empty for an estimator without EM."""
 
     options: OptionsKind
     symbols: list[SymbolKind]
@@ -115,10 +112,7 @@ class LatentGrammar(
     @staticmethod
     @abstractmethod
     def tag_of(symbol: SymbolKind) -> str:
-        """Return the name of the tag that a symbol has if it is over words.
-
-        symbol: the meaning of a symbol.
-        """
+        """Return the name of the tag that a symbol has if it is over words."""
 
     @cached_property
     def tag_numbers(self) -> Vocabulary[str]:
@@ -134,8 +128,7 @@ class LatentGrammar(
         """Replace the latent operators by others over the same rules.
 
         operators: operators over the same rules as `coarse`.
-        objective: the objective of the EM that made them; empty for other operators.
-        """
+        objective: the objective of the EM that made them; empty for other operators."""
         return replace(self, latent=CompactOperators.of(operators), objective=objective)
 
     @property
@@ -155,10 +148,7 @@ class LatentGrammar(
 
     @abstractmethod
     def name_of(self, symbol: SymbolKind) -> str:
-        """Write a symbol as people read it.
-
-        symbol: the meaning of a symbol.
-        """
+        """Write a symbol as people read it."""
 
     @property
     def named_operators(self) -> NamedOperators:
@@ -171,16 +161,12 @@ class LatentGrammar(
         """Build the pruned charts of sentences.
 
         inputs: the sentences with their constraints, which fit them.
-        Raises ValueError if a sentence is empty.
-        """
+        Raises ValueError if a sentence is empty."""
 
     def forest(self, charts: Charts) -> WeighedForest:
         """Join the pruned charts of sentences to one forest, with a component for each sentence.
 
-        Derivations in which a word has a tag that it never had have no weight.
-
-        charts: the charts of one or more sentences.
-        """
+        Derivations in which a word has a tag that it never had have no weight."""
         return WeighedForest(charts.grammar.latent, charts.possible(charts.joined().forest))
 
     @cached_property
@@ -189,11 +175,7 @@ class LatentGrammar(
         return list(dict.fromkeys(map(self.name_of, self.symbols)))
 
     def parts(self, inputs: Sequence[Partial[Sentence, Constraints]], charts: Charts) -> Found:
-        """Find the spans that sentences may have, with the names of symbols.
-
-        inputs: the sentences with their constraints.
-        charts: their charts.
-        """
+        """Find the spans that sentences may have, with the names of symbols."""
         forest, first, end = charts.joined()
         weighed = WeighedForest(charts.grammar.latent, forest)
         sentence = charts.grammar.sentence_of(first)
@@ -205,10 +187,7 @@ class LatentGrammar(
         return Found(items.take(sign[sentence] != 0), sign != 0, weighed, items.take(forest.item))
 
     def with_limits(self, limits: Limits) -> Self:
-        """Replace the limits of the time and memory of a sentence.
-
-        limits: the new limits.
-        """
+        """Replace the limits of the time and memory of a sentence."""
         return replace(self, options=replace(self.options, limits=limits))
 
     @cached_property
@@ -235,8 +214,7 @@ class LatentGrammar(
 
         sentences: sentences of n words in all.
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
-        Raises ValueError if there is not one tag for each word, or if a tag does not exist.
-        """
+        Raises ValueError if there is not one tag for each word, or if a tag does not exist."""
         words = self._encode(sentences, tags)
         start = np.append(0, np.cumsum([len(sentence) for sentence in sentences], dtype=np.int64))
         return SentenceGrammar(words, start, self.coarse, words.restrict(self.latent))
@@ -266,8 +244,7 @@ class LatentGrammar(
         None in place of the list for all symbols in all sentences.
         wider: for each sentence, the permits to try if it has no chart under the first; None for no second try.
         Raises ValueError if a sentence has no word, or if there are not as many permits as sentences; TypeError for a
-        string in place of a sentence.
-        """
+        string in place of a sentence."""
         for words in sentences:
             check_words(words)
             if not len(words):
@@ -293,10 +270,7 @@ class LatentGrammar(
         return Charts(grammar, spans)
 
     def _chart(self, grammar: SentenceGrammar, leaves: CoarseLeaves, permits: Permits | None) -> SpanForest | None:
-        """Build the pruned chart of one sentence, given its leaf rules; None if the grammar does not derive it.
-
-        Raises LimitError if the sentence is beyond the limits.
-        """
+        """Build the pruned chart of one sentence, given its leaf rules; None if the grammar does not derive it."""
         limits = self.options.limits
         self._check_length(len(leaves.start) - 1)
         deadline = limits.deadline
@@ -325,8 +299,7 @@ class LatentGrammar(
 
         The first try has the rules that occur in the treebank, and estimates by the words around an item.  The second
         try has no estimates, and the third try has all rules.  The next try has the beam of short sentences.  The last
-        try has no beam, and each word also has the symbols of any word.
-        """
+        try has no beam, and each word also has the symbols of any word."""
         n = len(leaves.start) - 1
         beam = _beam_of_length(self.options.beam, n)
         yield self._seen_rules, leaves, beam, OutsideEstimates.compute(self._neighbours, leaves, least)
@@ -342,8 +315,7 @@ class LatentGrammar(
     def factors(self) -> tuple[FloatArray, FloatArray]:
         """The factors (S,) of derivations for each node with children, and for each root; 1 unless charts lack rules.
 
-        They are the probabilities that charts have the rules of a node.
-        """
+        They are the probabilities that charts have the rules of a node."""
         return np.ones(len(self.symbols)), np.ones(len(self.symbols))
 
     @cached_property
@@ -361,8 +333,7 @@ class LatentGrammar(
 
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
         Raises ValueError if there is no word, if the latent operators are not probabilities, or for tags as
-        `for_sentences`; TypeError for a string in place of a sentence.
-        """
+        `for_sentences`; TypeError for a string in place of a sentence."""
         prefixes = self._latent_prefixes(words, tags)
         if prefixes is None:
             return Prefixes(np.full(len(words) + 1, np.nan), np.full(len(words), np.nan), np.nan)
@@ -373,8 +344,7 @@ class LatentGrammar(
 
         Unknown words, errors and limits are treated as by `prefixes`.
 
-        tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
-        """
+        tags: (n,) the number of the only tag that each word may have, or -1 for any tag."""
         prefixes = self._latent_prefixes(words, tags)
         n_terminals = self.lexicon.n_terminals
         if prefixes is None:
@@ -420,10 +390,7 @@ class LatentGrammar(
     def most_frequent_symbols(self, grammar: SentenceGrammar) -> IntArray:
         """Find the symbol over each word (n,) that has the largest share of the word's nodes in the treebank.
 
-        A word without a rule has the most frequent of all symbols over words.
-
-        grammar: the grammar of a sentence of n words.
-        """
+        A word without a rule has the most frequent of all symbols over words."""
         leaves = grammar.leaves(grammar.words.word, grammar.words.likely)
         joint = leaves.weight * self.prior[leaves.symbol]
         over_words = self.coarse.rules.leaf[:, 0]
@@ -440,7 +407,6 @@ def spelling_of(words: Sequence[str], counts: WordCounts, tag_of_symbol: IntArra
     words: the names of the terminals.
     counts: the number of times that each symbol is above each word.
     tag_of_symbol: (S,) the number of the tag of each symbol over words.
-    n_tags: the number of tags.
 
     >>> import numpy as np
     >>> seen = WordCounts.of(np.array([0, 1]), np.array([0, 1]), np.array([True, False]))
@@ -461,8 +427,7 @@ class Training(Generic[Model]):
     """A treebank that is ready for estimation, and its model without latent states.
 
     coarse: the model without latent states: its latent operators are the coarse operators.
-    treebank: the treebank from which the latent operators are estimated.
-    """
+    treebank: the treebank from which the latent operators are estimated."""
 
     coarse: Model
     treebank: Treebank
@@ -473,10 +438,7 @@ class Training(Generic[Model]):
         return self._with(latent.operators, latent.rounded_objective)
 
     def reestimate(self, operators: ObservableOperators, *, jobs: int | None = 1) -> Model:
-        """Estimate the latent model by one iteration of EM from probabilities over the rules of the treebank.
-
-        operators: the probabilities from which the iteration starts.
-        """
+        """Estimate the latent model by one iteration of EM from probabilities over the rules of the treebank."""
         latent = reestimate(self.treebank, operators, self.coarse.options.estimator, jobs=jobs)
         return self._with(latent)
 
@@ -498,14 +460,9 @@ def prepare_grammar(
 ) -> Training[Grammar]:
     """Estimate the coarse grammar of a treebank, with priors for words, fragments and rules that the treebank lacks.
 
-    kind: the class of the grammar.
     symbols: (S,) the meaning of each symbol.
     treebank: s-trees whose terminals are the words of the lexicon, without priors.
-    lexicon: the words.
-    tags: the names of the tags.
-    options: the settings of the grammar.
-    unseen_rules: pseudo-counts of rules that the treebank lacks; none if not given.
-    """
+    unseen_rules: pseudo-counts of rules that the treebank lacks; none if not given."""
     tag_of_symbol = Vocabulary(tags).numbers(map(kind.tag_of, symbols))
 
     def smooth(moments: LeafMoments) -> tuple[IntArray, FloatArray]:

@@ -33,8 +33,7 @@ class Limits(Options):
 
     max_words: the largest number of words.
     seconds: the largest number of CPU seconds for its charts, about; None for no limit.
-    megabytes: the largest memory of a chart, about.
-    """
+    megabytes: the largest memory of a chart, about."""
 
     max_words: Annotated[int, AtLeast(1)] = 1000
     seconds: Annotated[float, Above(0.0)] | None = 60.0
@@ -62,8 +61,7 @@ class GrammarOptions(Options):
     beam: an item of the coarse chart is dropped below this share of its cell's best item; see `forests.prune_chart`.
     threshold: the posterior below which the coarse grammar prunes an edge; see `forests.prune_chart`.
     limits: the limits of the cost of a sentence.
-    compact: whether to store probabilities in fewer digits, which halves the file; see `files.round_operators`.
-    """
+    compact: whether to store probabilities in fewer digits, which halves the file; see `files.round_operators`."""
 
     later: ClassVar[frozenset[str]] = frozenset({"compact"})
     estimator: Estimator = field(default_factory=Spectral)
@@ -94,9 +92,5 @@ class GrammarOptions(Options):
 
 
 def clusters_then_em(n_states: int, iterations: int, rank: int) -> EM:
-    """Choose clusters on spectral projections, then a few iterations of EM; tensors have few terms.
-
-    >>> clusters_then_em(24, 2, 8).start
-    Clusters(n_states=24, smoothing=5.0, rank=8)
-    """
+    """Choose clusters on spectral projections, then a few iterations of EM; tensors have few terms."""
     return EM(Clusters(n_states, smoothing=5.0, rank=rank), iterations, state_smoothing=0.2)

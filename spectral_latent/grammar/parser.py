@@ -52,8 +52,7 @@ class Parser(
     `parse_nbest` and `parse_all` is `scored`: whether to compute the trees' probabilities, True by default; the first
     time, this compiles much code.
 
-    any_tree: the constraints that every tree meets.
-    """
+    any_tree: the constraints that every tree meets."""
 
     any_tree: ClassVar[Any]
 
@@ -61,8 +60,7 @@ class Parser(
         """Check a sentence with its constraints.
 
         given: the sentence, or a `Partial`.
-        settings: the settings of `parse_all` on which it depends whether constraints fit.
-        """
+        settings: the settings of `parse_all` on which it depends whether constraints fit."""
         whole: Partial[Sentence, Constraints] = given if isinstance(given, Partial) else Partial(given, self.any_tree)
         if not len(self._checked_words(whole.sentence)):
             raise ValueError("an empty sentence has no tree; leave it out")
@@ -81,8 +79,7 @@ class Parser(
     def name_parts(self, analysis: Analysis[Partial[Sentence, Constraints]]) -> list[str]:
         """Write the parts of a sentence with their words.
 
-        analysis: the record of one sentence.
-        """
+        analysis: the record of one sentence."""
         words = self._words(analysis.inputs[0].sentence)
         _, begin, end, label, _ = (column.tolist() for column in analysis.parts)
         rows = zip(begin, end, label, strict=True)
@@ -95,15 +92,10 @@ class Parser(
 
     @abstractmethod
     def _tags(self, given: Partial[Sentence, Constraints], grammar: Grammar) -> IntArray | None:
-        """Number the only tag that each word may have, -1 for any tag; None for any tag of all words.
-
-        Raises ValueError for constraints on more than tags, of which prefixes know nothing.
-        """
+        """Number the only tag that each word may have, -1 for any tag; None for any tag of all words."""
 
     def with_limits(self, limits: Limits) -> Self:
         """Replace the limits of the cost of a sentence under each grammar.
-
-        limits: the new limits.
 
         >>> from spectral_latent.constituency import ConstituencyModel
         >>> from spectral_latent.corpora.embedded import embedded_treebank
@@ -166,10 +158,7 @@ class Parser(
         """Estimate the probabilities p̂ of T trees with their words, as sign and log: the mean over the members.
 
         A tree with more words than the `Limits` of the options has the sign 0 and the logarithm NaN, and a warning says
-        so.
-
-        trees: the trees.
-        """
+        so."""
         given = self._trees(trees)
         length = np.array([self._length(tree) for tree in given], dtype=np.int64)
         most = min(member.options.limits.max_words for member in self.members)
@@ -187,8 +176,7 @@ class Parser(
         """Find up to `n_best` trees of each sentence of a raw text, in order.
 
         text: the text, which `tokenisation` divides into sentences and words.
-        Raises ValueError, before a sentence is parsed, if n_best < 1.
-        """
+        Raises ValueError, before a sentence is parsed, if n_best < 1."""
         divided = list(self.tokenisation.sentences(text))
         if warning := self.tokenisation.warns_of([token.word for token in tokens] for tokens in divided):
             warnings.warn(warning, stacklevel=2)
@@ -238,14 +226,7 @@ def held_out_choices(
     *,
     anew: bool = False,
 ) -> list[Choices]:
-    """List what a judge learns from: the parts that the grammars of other folds find in the sentence of each tree.
-
-    weights: the weight of each tree; trees of weight 0 are left out.  None for 1.
-    grammars: the grammars of all trees.
-    prepare: makes the treebanks of the grammars.
-    choices_of: finds the parts of the sentences of trees under grammars.
-    anew: whether to estimate the grammars from the beginning, and not by one iteration of EM.
-    """
+    """List what a judge learns from: the parts that the grammars of other folds find in the sentence of each tree."""
 
     def learn(trees: list[Tree], weights: list[float]) -> tuple[Grammar, ...]:
         """Learn the grammars of some trees."""
@@ -268,8 +249,7 @@ def estimate_again(training: Training[Grammar], whole: Grammar, jobs: int | None
     """Estimate the latent grammar of some of the trees of another grammar, by one iteration of EM from the other.
 
     All counts, rules and words come from these trees; only the states were found on all trees.  A grammar without
-    probabilities is estimated from the beginning.
-    """
+    probabilities is estimated from the beginning."""
     if not whole.probabilities:
         return training.estimate(jobs=jobs)
     symbol = Vocabulary(whole.symbols).numbers(training.coarse.symbols)

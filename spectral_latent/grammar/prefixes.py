@@ -37,8 +37,7 @@ class PrefixForest(NamedTuple):
     forest: a forest of I items, without roots.
     first: (I,) the first word of each item.
     end_ptr: (n + 2,) the items that end at word j are end_ptr[j] ... end_ptr[j+1] - 1.
-    scale: (n + 1,) binary logarithms of the coarse probabilities of prefixes.
-    """
+    scale: (n + 1,) binary logarithms of the coarse probabilities of prefixes."""
 
     forest: Forest
     first: IntArray
@@ -82,8 +81,7 @@ def _add_column(
     scores: (n, S) inside scores by first word and symbol; only row j, the leaf rules of word j, is not zero, and all
     are zero in the end.
     item_of: (n, S) room for the number of each item by first word and symbol; -1 everywhere before and after.
-    Returns the edges (E, 4), and the new number of items.
-    """
+    Returns the edges (E, 4), and the new number of items."""
     begin = end_ptr[j + 1]
     size = begin
     n_pairs = len(grammar.pair_ptr) - 1
@@ -149,11 +147,7 @@ def prefix_forest(
 ) -> PrefixForest:
     """Build the forest of the items that are likely given the words before their end.
 
-    The forest ends before the first word that has probability 0 after the words before it.
-
-    kept: items that are kept even if they are unlikely.
-    Raises LimitError if the forest has more items, or is not complete at the deadline.
-    """
+    The forest ends before the first word that has probability 0 after the words before it."""
     n = len(leaves.start) - 1
     n_symbols = len(grammar.root)
     chart = _Chart(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
@@ -215,14 +209,12 @@ def prefix_forest(
 class LatentPrefixes(NamedTuple):
     """The prefixes of n words under the latent grammar, of which the first r are possible.
 
-    operators: the latent grammar of the sentence.
     corners: the left corners of the whole latent grammar.
     leaves: the leaf rules over each word.
     spans: the items to sum over.
     inside: (I, M) the vectors of the items.
     end: (I,) the word after the last one of each item.
-    forward: (r + 1, S, M) the forward vectors f_0 ... f_r.
-    """
+    forward: (r + 1, S, M) the forward vectors f_0 ... f_r."""
 
     operators: ObservableOperators
     corners: LeftCorners

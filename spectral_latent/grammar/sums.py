@@ -41,8 +41,7 @@ class GrammarSums(Generic[Grammar]):
     symbols: the symbols in the order of their numbers: those of the start, and later ones.
     words: the words in the order of their numbers: those of the start, and later ones.
 
-    Raises ValueError for a grammar whose estimates are not probabilities.
-    """
+    Raises ValueError for a grammar whose estimates are not probabilities."""
 
     def __init__(self, start: Grammar) -> None:
         if not start.probabilities:
@@ -66,8 +65,7 @@ class GrammarSums(Generic[Grammar]):
         """Add trees, or take them away.
 
         trees: s-trees with the numbers of `symbols` and `words`.
-        weight: the number of times that each tree is added; -1 to take trees away that were added.
-        """
+        weight: the number of times that each tree is added; -1 to take trees away that were added."""
         times = np.full(len(trees.root), weight)
         observed = Counts.of_trees(trees, times)
         self._extend(observed)
@@ -95,8 +93,7 @@ class GrammarSums(Generic[Grammar]):
     def estimate(self) -> Grammar:
         """Estimate the grammar of all trees.
 
-        Raises EstimationError if there are none.
-        """
+        Raises EstimationError if there are none."""
         start = self.start
         kind = type(start)
         rules, symbol, terminal = _numbered_anew(self._observed)
@@ -139,12 +136,7 @@ Table = TypeVar("Table", ObservableOperators, ExpectedCounts)
 
 
 def _with_rules(table: Table, missing: Sequence[IntArray], n_symbols: int, value: float) -> Table:
-    """Add rules whose numbers are all the same, and symbols of one state, to a table.
-
-    missing: the further leaf, unary and binary rules.
-    n_symbols: the number of symbols, with the further ones.
-    value: the numbers of the further rules; their tensors are of one term.
-    """
+    """Add rules whose numbers are all the same, and symbols of one state, to a table."""
     width = table.root.shape[1]
     states = np.append(table.states, np.ones(n_symbols - len(table.states), dtype=np.int64))
     has_state = (np.arange(width) < states[:, None]).astype(np.float64)
@@ -168,8 +160,7 @@ def _with_rules(table: Table, missing: Sequence[IntArray], n_symbols: int, value
 def _numbered_anew(counts: Counts) -> tuple[Rules, IntArray, IntArray]:
     """Number the symbols and the terminals of all rules that occur without gaps.
 
-    Returns these rules, and the symbols (S,) and the terminals (X,) by their new numbers.
-    """
+    Returns these rules, and the symbols (S,) and the terminals (X,) by their new numbers."""
     leaf = counts.rules.leaf[counts.leaf[:, 0] > 0.0]
     unary = counts.rules.unary[counts.unary[:, 0, 0] > 0.0]
     binary = counts.rules.binary[counts.binary.data > 0.0]  # one number for each rule, because there is one state

@@ -57,9 +57,7 @@ class GraphGrammar(Member["nx.DiGraph", "nx.DiGraph"]):
     options: the settings that the operators were learnt with.
     symbols: (S,) the label and the part that each symbol of the operators stands for.
     terminals: the observation that each terminal of the operators' leaf rules stands for.
-    latent: the operators of S symbols.
-    objective: the objective of EM at the start and after each iteration; empty for an estimator without EM.
-    """
+    objective: the objective of EM at the start and after each iteration; empty for an estimator without EM."""
 
     options: Estimator
     symbols: Annotated[list[Symbol], Distinct()]
@@ -85,8 +83,7 @@ class GraphGrammar(Member["nx.DiGraph", "nx.DiGraph"]):
 
         An unknown observation has an edge for every observation that its symbol may have.
 
-        graphs: the trees; observations may be `MISSING`.
-        """
+        graphs: the trees; observations may be `MISSING`."""
         encoded = from_networkx(graphs, self.symbols, self.terminals)
         trees = encoded.trees
         symbol = np.where(trees.symbol < len(self.symbols), trees.symbol, -1)
@@ -115,22 +112,19 @@ class GraphGrammar(Member["nx.DiGraph", "nx.DiGraph"]):
     def chart(self, inputs: Sequence[nx.DiGraph]) -> WeighedForest:
         """Build the forest of graphs, with a component for each; an unknown observation has an edge for each value.
 
-        inputs: the trees; observations may be `MISSING`.
-        """
+        inputs: the trees; observations may be `MISSING`."""
         return WeighedForest(self.latent, self.encode(inputs)[1])
 
     def forest_of(self, trees: Sequence[nx.DiGraph]) -> WeighedForest:
         """Build the forest of graphs, as `chart` does.
 
-        trees: the trees; observations may be `MISSING`.
-        """
+        trees: the trees; observations may be `MISSING`."""
         return self.chart(trees)
 
     def gains(self, weighed: WeighedForest) -> FloatArray:
         """Compute the gain (E,) of each edge: its posterior, so that the likeliest observations are found.
 
-        weighed: the forest of one or more trees, with E edges.
-        """
+        weighed: the forest of one or more trees, with E edges."""
         operators, forest = weighed.operators, weighed.forest
         inner = inside(operators, forest)
         return np.abs(edge_marginals(operators, forest, inner, outside(operators, forest, inner)))
@@ -139,8 +133,7 @@ class GraphGrammar(Member["nx.DiGraph", "nx.DiGraph"]):
         """Make a graph of an s-tree, or fill in the observations that a graph lacks.
 
         tree: an s-tree over the symbols and terminals.
-        given: the graph whose observations may be `MISSING`; None for an s-tree that was drawn.
-        """
+        given: the graph whose observations may be `MISSING`; None for an s-tree that was drawn."""
         if given is None:
             (graph,) = to_networkx(tree, self.symbols, self.terminals)
             return graph
@@ -153,9 +146,7 @@ class GraphGrammar(Member["nx.DiGraph", "nx.DiGraph"]):
     def drawn(self, tree: SkeletalTrees, states: IntArray) -> nx.DiGraph:
         """Make a graph of an s-tree that was drawn; its nodes have a latent `state` beside label and observation.
 
-        tree: an s-tree of N nodes.
-        states: (N,) the latent state of each node.
-        """
+        states: (N,) the latent state of each node."""
         (graph,) = to_networkx(tree, self.symbols, self.terminals, attributes={"state": states.tolist()})
         return graph
 
@@ -222,8 +213,7 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
         A symbol for a part of a node has the outside features of the node.  The rest of a node's children has the
         inside features of the first child in the rest.
 
-        Raises GraphError if a graph is not a tree, an observation is missing, or a feature is NaN or unhashable.
-        """
+        Raises GraphError if a graph is not a tree, an observation is missing, or a feature is NaN or unhashable."""
         options = checked("options", options, Estimator | None) or Spectral()
         checked("inside_features", inside_features, Mapping | None)
         checked("outside_features", outside_features, Mapping | None)
@@ -247,10 +237,7 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
     def marginals(self, graph: nx.DiGraph) -> dict[Hashable, FloatArray]:
         """Compute p(h | tree) of the latent states (m,) of every node.
 
-        graph: the tree.
-
-        Raises ValueError if the operators are not probabilities, or if the tree has weight zero.
-        """
+        Raises ValueError if the operators are not probabilities, or if the tree has weight zero."""
         grammar = self.grammar
         if not grammar.latent.probabilities:
             raise ValueError("the model has no states, because its operators are not probabilities")
@@ -268,10 +255,7 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
 
         The estimates for a node sum to one; if the operators are not probabilities, some may be negative.
 
-        graph: the tree.
-
-        Raises ValueError if the tree has weight zero.
-        """
+        Raises ValueError if the tree has weight zero."""
         encoded, forest, _, outside_vectors = self._posterior(graph)
         grammar = self.grammar
         rules = grammar.latent.rules

@@ -45,8 +45,6 @@ def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str,
     They are the templates of `estimation` and further ones: inside, the observations of the first and the last leaf
     below the node; outside, the sibling's rule, and the observations of the leaves before and after.
 
-    trees: trees of N nodes.
-
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> inside_columns, outside_columns = neighbourhoods(tree)
     >>> inside_columns["last"], outside_columns["before"], outside_columns["after"]
@@ -80,8 +78,7 @@ class GivenFeature:
     """A feature that the user gives, with numbers for its values.
 
     name: the name of the feature, for messages.
-    feature: the function that computes the feature of a node.
-    """
+    feature: the function that computes the feature of a node."""
 
     def __init__(self, name: str, feature: Feature) -> None:
         self._name = name
@@ -91,8 +88,7 @@ class GivenFeature:
     def column(self, graphs: Sequence[nx.DiGraph], encoded: GraphTrees, is_node: BoolArray, first: int = 1) -> IntArray:
         """Compute the number of the feature's value (N,) at each node of the s-trees; -1 at parts of a node.
 
-        is_node: (N,) whether each node of the s-trees is a whole node of a graph, and not a part.
-        """
+        is_node: (N,) whether each node of the s-trees is a whole node of a graph, and not a part."""
         numbers = np.full(encoded.trees.n_nodes, -1, dtype=np.int64)
         start = np.concatenate([[0], encoded.trees.root + 1])  # where the s-tree of each graph begins
         for graph, (begin, end) in zip(graphs, itertools.pairwise(start.tolist()), strict=True):
@@ -114,8 +110,7 @@ class GraphFormalism:
     inside_features: functions of the user that describe a node and the nodes below it, by name.
     outside_features: functions of the user that describe all other nodes, by name.
 
-    The lists `symbols` and `terminals` grow with each symbol and each terminal that occurs for the first time.
-    """
+    The lists `symbols` and `terminals` grow with each symbol and each terminal that occurs for the first time."""
 
     def __init__(self, inside_features: Mapping[str, Feature], outside_features: Mapping[str, Feature]) -> None:
         self.symbols: list[Symbol] = []

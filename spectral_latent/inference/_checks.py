@@ -41,8 +41,7 @@ _Fault = tuple[int, int, int]  # number of the message or `_FINE`; item; edge, o
 def _next_roots(root: IntArray, component: IntArray, k: int, before: int, n_items: int) -> tuple[int, int, int]:
     """Find a fault of the roots (n,) of the component of root k.
 
-    Returns the fault, the last root of the component, and the first root of the next component, or the faulty root.
-    """
+    Returns the fault, the last root of the component, and the first root of the next component, or the faulty root."""
     if k == len(root):
         return _ROOTLESS, before, k
     number = component[k]
@@ -149,8 +148,6 @@ def _check_columns(forest: Forest) -> None:
 def check_forest(forest: Forest) -> None:
     """Check that a forest is valid: children come before parents, indices are in range, components are separate.
 
-    forest: the forest to check.
-
     Raises ValueError that names item and edge.
 
     >>> check_forest(Forest(*map(np.array, ([0, 0], [0, 1, 2], [0, 0], [-1, 1], [-1, -1], [1], [0]))))
@@ -162,20 +159,14 @@ def check_forest(forest: Forest) -> None:
 
 
 def check_rules(operators: ObservableOperators, forest: Forest) -> None:
-    """Check that a forest is valid, and that its items and edges have symbols and rules of the operators.
-
-    Raises ValueError that names item and edge.
-    """
+    """Check that a forest is valid, and that its items and edges have symbols and rules of the operators."""
     _check_columns(forest)
     rules = operators.rules
     _raise(_fault(forest, operators.n_symbols, rules.leaf, rules.unary, rules.binary, True), forest)
 
 
 def check_roots(operators: ObservableOperators, forest: Forest) -> None:
-    """Check that the roots of a forest are items with symbols of the operators, and that their components are in order.
-
-    Raises ValueError that names the column.
-    """
+    """Check that the roots of a forest are items with symbols of the operators, and their components in order."""
     symbol = forest.symbol
     root = forest.root
     component = forest.component
@@ -193,9 +184,6 @@ def check_roots(operators: ObservableOperators, forest: Forest) -> None:
 def check_weights(forest: Forest, weights: FloatArray) -> None:
     """Check that a forest is valid, and that there is a weight for each edge.
 
-    weights: (E,) the weight of each edge.
-
-    Raises ValueError that names item and edge.
-    """
+    weights: (E,) the weight of each edge."""
     check_forest(forest)
     check_column("the edges' weights", weights, (forest.n_edges,), np.float64)

@@ -105,8 +105,7 @@ class RuleBlock(NamedTuple):
     width: Q, the number of terms, or m_b m_c.
     m_a: the number of states of the parent.
     m_b: the number of states of the left child.
-    m_c: the number of states of the right child.
-    """
+    m_c: the number of states of the right child."""
 
     data: FloatArray
     first: int
@@ -123,8 +122,7 @@ class Workspace(NamedTuple):
     """Room for the vectors of one rule.
 
     pair: (3, Q) a vector in the pair space of a rule, and the images of both children in its terms.
-    of_items: (2, M) the vectors of two items.
-    """
+    of_items: (2, M) the vectors of two items."""
 
     pair: FloatArray
     of_items: FloatArray
@@ -187,8 +185,7 @@ def pair_to_children(
 ) -> None:
     """Set to_children (2, M) to the derivatives of pair[0] · pair(y, z) by y = left[b] and by z = right[c].
 
-    The numbers of pair[1] and pair[2], (Q,), are overwritten.
-    """
+    The numbers of pair[1] and pair[2], (Q,), are overwritten."""
     if block.terms:
         # The derivative of pair[0, q] (second[q] · y) (third[q] · z) by y is pair[0, q] (third[q] · z) second[q].
         multiply(block.data, block.second, block.terms, block.m_b, left, b, pair, 1)
@@ -216,18 +213,14 @@ class ScaledVectors(NamedTuple):
     """Vectors of I items: item i has the vector vectors[i] · 2^exponents[i].
 
     vectors: (I, M) the normalised vectors, padded with zeros beyond the states of the item's symbol.
-    exponents: (I,) the exponents of the vectors; very low (`EMPTY`) for a vector of zeros.
-    """
+    exponents: (I,) the exponents of the vectors; very low (`EMPTY`) for a vector of zeros."""
 
     vectors: FloatArray
     exponents: IntArray
 
     @staticmethod
     def zeros(operators: ObservableOperators, forest: Forest) -> ScaledVectors:
-        """Make a vector of zeros for each item.
-
-        forest: a forest of I items.
-        """
+        """Make a vector of zeros for each item."""
         shape = forest.n_items, operators.root.shape[1]
         return ScaledVectors(np.zeros(shape), np.full(forest.n_items, EMPTY))
 
@@ -440,8 +433,7 @@ def edge_pass(
     """Multiply the outside vector of each edge's item with the inside vector that the edge adds to the item.
 
     products: (E,) zeros; gets the products, divided by 2^exponents[e].
-    exponents: (E,) exponents of zero; gets the exponents of the products.
-    """
+    exponents: (E,) exponents of zero; gets the exponents of the products."""
     for item in range(len(forest.symbol)):
         if outside.exponents[item] <= EMPTY // 2:
             continue
@@ -464,8 +456,7 @@ def root_pass(
     """Sum c¹ · α over the roots of each component.
 
     mantissa: (C,) zeros; gets the sums, divided by 2^exponent.
-    exponent: (C,) exponents of zero, `EMPTY`; gets the exponents of the sums.
-    """
+    exponent: (C,) exponents of zero, `EMPTY`; gets the exponents of the sums."""
     for k in range(len(forest.root)):
         item = forest.root[k]
         a = forest.symbol[item]
@@ -498,8 +489,7 @@ def marginal_pass(
 ) -> None:
     """Divide α · β of each item by its factor (I,) and by the sum of its component (C,), which `root_pass` computes.
 
-    marginal: (I,) zeros, which stay where the sum is zero; gets the marginals.
-    """
+    marginal: (I,) zeros, which stay where the sum is zero; gets the marginals."""
     last = -1  # the last item of the component
     k = 0  # the first root of the next component
     component = -1

@@ -50,8 +50,7 @@ class _RankingWorkspace(NamedTuple):
     last: (I,) the row of each item that was found last; -1 at first.
     stack: (I,) the items whose next derivation is needed.
     found: (n, 2) the found rows of roots, and the numbers of these roots; grows.
-    current: (K,) the next row of each root.
-    """
+    current: (K,) the next row of each root."""
 
     rows: IntArray
     costs: FloatArray
@@ -212,8 +211,7 @@ def _rank(
 
     Returns three arrays.  The first two are the rows (n, 7) and their costs (n, 1), children before parents.  The third
     (m, 2) lists the best derivations of roots: the row and the number of the root, by component, then by rising cost,
-    then in the order of the roots.
-    """
+    then in the order of the roots."""
     rows, costs, waiting, last, stack, found, current = room
     n_rows = ZERO
     # Find the best derivation of every item: one row waits for each edge whose children have a derivation.
@@ -260,8 +258,7 @@ class Derivation(NamedTuple):
     """A derivation of a forest: one tree.
 
     edges: (n,) the edges of the tree in post-order.
-    score: the sum of the weights of these edges.
-    """
+    score: the sum of the weights of these edges."""
 
     edges: IntArray
     score: float
@@ -271,8 +268,7 @@ class Derivation(NamedTuple):
 
         forest: the forest that the derivation was found in.
         rules: the table whose rows the forest's edges number.
-        Raises ValueError if the forest is not valid, or if these edges do not derive a tree of it by these rules.
-        """
+        Raises ValueError if the forest is not valid, or if these edges do not derive a tree of it by these rules."""
         check_forest(forest)
         edges = self.edges
         check_column("edges of a derivation", edges, (np.size(edges),), np.int64)
@@ -321,8 +317,7 @@ def _collect_edges(
     start: (n + 1,) the first edge of each derivation, and the number of all edges; start[0] must be 0, and the first
     call fills in the others.
     stack: (P + 1,) room for the parts that are still to be visited.
-    edges: (start[n],) room for the edges, or an empty array.
-    """
+    edges: (start[n],) room for the edges, or an empty array."""
     for k in range(len(root)):
         end = start[k + 1]
         n_edges = 0
@@ -421,8 +416,7 @@ def _find_best(
     number: (I,) -1; gets the number of the part that derives each item of a best derivation.
     parts: (3, I) gets the edge, the left part and the right part of each part of these derivations.
     root: (K,) gets the number of the best root of each component that has a derivation.
-    Returns the number of parts, and of components with a derivation.
-    """
+    Returns the number of parts, and of components with a derivation."""
     best = parts[2]  # the edge at the top of the best derivation of each item, as long as the parts are not written
     best[:] = -1
     for item in range(len(forest.symbol)):
@@ -489,7 +483,6 @@ def n_best_derivations(forest: Forest, weights: FloatArray, n_best: int) -> Deri
     Derivations with equal sums are in the order of their roots, and below one root in the order of their edges, from
     the top down.
 
-    forest: a forest of E edges.
     weights: (E,) the weight of each edge.
     n_best: the largest number of derivations of a component.
 

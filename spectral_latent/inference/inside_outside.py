@@ -72,8 +72,7 @@ class SignedLog(NamedTuple):
     """C real numbers of any magnitude, sign · exp(log).
 
     sign: (C,) the sign of each number: -1, 0 or 1.
-    log: (C,) the natural logarithms of the absolute values, -inf for zero.
-    """
+    log: (C,) the natural logarithms of the absolute values, -inf for zero."""
 
     sign: IntArray
     log: FloatArray
@@ -153,7 +152,6 @@ def _check_factors(forest: Forest, factors: FloatArray | None) -> FloatArray:
 def inside(operators: ObservableOperators, forest: Forest, factors: FloatArray | None = None) -> ScaledVectors:
     """Compute the inside vectors α of all items (long paper, Figures 4 and 5).
 
-    forest: a forest of I items.
     factors: (I,) f, numbers from 1e-100 to 1e100; None if all are 1.
     Raises ValueError for other factors.
 
@@ -175,8 +173,7 @@ def inside(operators: ObservableOperators, forest: Forest, factors: FloatArray |
 def trusted_inside(operators: ObservableOperators, forest: Forest, factors: FloatArray | None = None) -> ScaledVectors:
     """Compute what `inside` does, over a forest that this library has built with rules of the operators.
 
-    factors: (I,) the factor of each item; 1 if not given.
-    """
+    factors: (I,) the factor of each item; 1 if not given."""
     factors = np.ones(forest.n_items) if factors is None else factors
     return _inside(operators, forest, factors, Workspace.allocate(operators.packed))
 
@@ -193,8 +190,7 @@ def trusted_posteriors(
 ) -> tuple[FloatArray, IntArray]:
     """Compute the marginals of items (I,), and the signs of the sums of components (C,), of a forest built as above.
 
-    factors: (I,) the factor of each item.
-    """
+    factors: (I,) the factor of each item."""
     room = Workspace.allocate(operators.packed)
     inner = _inside(operators, forest, factors, room)
     outer = ScaledVectors.zeros(operators, forest)
@@ -213,10 +209,8 @@ def outside(
 ) -> ScaledVectors:
     """Compute the outside vectors β of all items (long paper, Figure 5).
 
-    forest: a forest of I items.
     inside_vectors: (I, M) the inside vectors of this forest, with the same factors.
-    factors: (I,) the factor of each item, as in `inside`; 1 if not given.
-    """
+    factors: (I,) the factor of each item, as in `inside`; 1 if not given."""
     check_rules(operators, forest)
     factors = _check_factors(forest, factors)
     _check_vectors(operators, forest, inside_vectors)
@@ -237,9 +231,7 @@ def root_sums(
 def total_weight(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> SignedLog:
     """Sum the estimated probabilities of all derivations of each component, (C,).
 
-    forest: a forest of C components.
-    inside_vectors: (I, M) the inside vectors of this forest.
-    """
+    inside_vectors: (I, M) the inside vectors of this forest."""
     check_roots(operators, forest)
     _check_vectors(operators, forest, inside_vectors)
     return SignedLog.from_scaled(*root_sums(operators, forest, inside_vectors))
@@ -279,11 +271,9 @@ def marginals(
 
     The sign is kept.  If the sum of a component is zero, its items have marginal zero.
 
-    forest: a forest of I items.
     inside_vectors: (I, M) the inside vectors of this forest.
     outside_vectors: (I, M) the outside vectors of this forest.
-    factors: (I,) the factors of these vectors, as in `inside`.
-    """
+    factors: (I,) the factors of these vectors, as in `inside`."""
     check_roots(operators, forest)
     factors = _check_factors(forest, factors)
     _check_vectors(operators, forest, inside_vectors, outside_vectors)
@@ -298,7 +288,6 @@ def edge_marginals(
 ) -> FloatArray:
     """Compute the marginals of edges, (E,); the marginals of all edges of an item sum to the marginal of the item.
 
-    forest: a forest of E edges.
     inside_vectors: (I, M) the inside vectors of this forest.
     outside_vectors: (I, M) the outside vectors of this forest.
 
@@ -351,8 +340,7 @@ def _scale(
 ) -> float:
     """Compute the factor of the derivatives at an edge: the powers of two of the vectors, times the weight, over Z.
 
-    The factor is 0 if it underflows.
-    """
+    The factor is 0 if it underflows."""
     # Add the exponents of the vectors at the edge, and subtract the exponent of Z.
     exponent = outside.exponents[item] - totals.exponent[item]
     if forest.left[edge] >= 0:
@@ -371,8 +359,7 @@ def _add_outer(
 ) -> None:
     """Add `scale` times the outer product of three vectors to the numbers (n,) of a tensor that is multiplied out.
 
-    The vectors are outside[a] of the parent, and inside[b] and inside[c] of the children.
-    """
+    The vectors are outside[a] of the parent, and inside[b] and inside[c] of the children."""
     # The numbers of a tensor are in the order of h, j and k; `row` is the place of the numbers of h and j.
     row = block.first
     for h in range(block.m_a):

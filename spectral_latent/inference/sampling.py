@@ -28,9 +28,7 @@ _TOLERANCE = 1e-6  # the largest difference between one and the sum of the proba
 class SampledTrees(NamedTuple):
     """s-trees of N nodes with their latent states.
 
-    trees: the s-trees.
-    states: (N,) the latent state of each node.
-    """
+    states: (N,) the latent state of each node."""
 
     trees: SkeletalTrees
     states: IntArray
@@ -39,12 +37,10 @@ class SampledTrees(NamedTuple):
 class _Expansions(NamedTuple):
     """The C choices: the rules that may expand each key, sorted by key.
 
-    operators: the operators.
     key: (C,) the key that the choice expands.
     weight: (C,) the probability of the rule, with any states of its children.
     rule: (C,) the rule: leaf rules come first, then unary and binary ones.
-    ends: (C + 1,) the sum of the weights before each choice, and the sum of all weights.
-    """
+    ends: (C + 1,) the sum of the weights before each choice, and the sum of all weights."""
 
     operators: ObservableOperators
     key: IntArray
@@ -112,8 +108,7 @@ class _Generation(NamedTuple):
 
     key: (n,) the key of each node: its symbol and state.
     terminal: (n,) the observation, or -1.
-    child: (n, 2) the numbers of the children in the next generation, or -1.
-    """
+    child: (n, 2) the numbers of the children in the next generation, or -1."""
 
     key: IntArray
     terminal: IntArray
@@ -187,7 +182,6 @@ def sample_trees(
     """Draw independent trees from a latent tree model, nodes in post-order.
 
     operators: the model, whose numbers must be probabilities.
-    n_trees: the number of trees.
     max_nodes: the largest number of nodes of a tree.
 
     Raises ValueError if the operators are not probabilities, or if a tree grows beyond `max_nodes` nodes.

@@ -72,8 +72,7 @@ def mean_children(
 
     Only children whose sibling has a finite tree are counted.
 
-    total: (S, M) the probability that the tree below a state is finite; ones to count all children.
-    """
+    total: (S, M) the probability that the tree below a state is finite; ones to count all children."""
     n_symbols, m = total.shape
     states = operators.states
     blocks = []
@@ -91,10 +90,7 @@ def mean_children(
 
 
 def factorise(equations: scipy.sparse.csc_array) -> scipy.sparse.linalg.SuperLU:
-    """Factorise linear equations (n, n) about a grammar, for its `solve`.
-
-    Raises ValueError if the equations are singular.
-    """
+    """Factorise linear equations (n, n) about a grammar, for its `solve`."""
     try:
         return scipy.sparse.linalg.splu(equations)
     except RuntimeError:
@@ -199,8 +195,7 @@ class LeftCorners:
     of_node: (S,) a factor of the rules of each symbol with children, for each node that begins before a terminal.
     of_root: (S,) a factor of each symbol at the root.
     by_left: (R2,) the binary rules, sorted by left child.
-    left_ptr: (S + 1,) the rules with left child b are by_left[left_ptr[b]] ... by_left[left_ptr[b+1] - 1].
-    """
+    left_ptr: (S + 1,) the rules with left child b are by_left[left_ptr[b]] ... by_left[left_ptr[b+1] - 1]."""
 
     operators: ObservableOperators
     leaf_total: FloatArray
@@ -260,8 +255,7 @@ class LeftCorners:
         forward: (n, S, M) f_0 ... f_j-1; further rows are not read.
         first: (K,) the first terminal i of each item.
         symbol: (K,) the symbol b of each item.
-        inside: (K, M) the inside vector α_ij[b] of each item.
-        """
+        inside: (K, M) the inside vector α_ij[b] of each item."""
         k = len(symbol)
         check_column("forward vectors", forward, (len(forward), *self.first.shape), np.float64)
         check_column("first terminals of items", first, (k,), np.int64)
@@ -324,8 +318,7 @@ def _add_right_children(
     forward: (n S, M) f_i[a] is row i S + a.
     pair: (3, Q) room for vectors in pair space.
     total: (2, Q) room for a sum over the items of a symbol, and for a vector of states.
-    out: (S, M) gets the sums.
-    """
+    out: (S, M) gets the sums."""
     n_symbols = len(operators.states)
     end = ZERO
     while end < len(symbol):
@@ -363,8 +356,7 @@ def _add_right_children(
 def sums_of_rules(operators: ObservableOperators, below: FloatArray) -> FloatArray:
     """Sum the rules with children of every symbol over all trees below them, (S, M).
 
-    below: (S, M) the sum of the inside vectors of all trees below each symbol.
-    """
+    below: (S, M) the sum of the inside vectors of all trees below each symbol."""
     m = operators.states.tolist()
     sums = np.zeros_like(operators.root)
     for tensor, (a, b, c) in zip(operators.binary, operators.rules.binary.tolist(), strict=True):
@@ -377,8 +369,7 @@ def sums_of_rules(operators: ObservableOperators, below: FloatArray) -> FloatArr
 def until_still(following: Callable[[FloatArray], FloatArray], sums: FloatArray) -> FloatArray:
     """Compute sums (..., S, M) from those before until none changes by more than 1e-12, in at most 40 rounds.
 
-    Errors of spectral estimates may keep sums moving; these are taken as the last round leaves them.
-    """
+    Errors of spectral estimates may keep sums moving; these are taken as the last round leaves them."""
     for _ in range(_ROUNDS):
         before, sums = sums, following(sums)
         if np.abs(sums - before).max(initial=0.0) < _STILL:

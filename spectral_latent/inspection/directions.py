@@ -41,12 +41,9 @@ __all__ = ["Direction", "describe_directions"]
 class Direction(NamedTuple):
     """A direction of a latent space in words.  Names come with their loadings, the largest first, the least last.
 
-    symbol: the name of the symbol.
     direction: the number of the direction, from 0, by falling singular value.
     frequency: the expected number of nodes of the symbol in a tree.
     singular_value: the singular value of the direction; None if the model has kept none.
-    words: words that load on the direction.
-    rules: rules that load on the direction.
     places: places that load on the direction: rules with the symbol as a child, in brackets; and the top of the tree.
     """
 
@@ -101,9 +98,7 @@ def _loadings(names: Sequence[str], joint: FloatArray, p: FloatArray, most: int)
     """List the names with the largest loadings of either sign for each of m directions.
 
     joint: (n, m) the mean of each direction's coordinate where the name occurs, times the name's probability.
-    p: (n,) the probability of each name.
-    most: the largest number of names of a direction.
-    """
+    p: (n,) the probability of each name."""
     likely = np.flatnonzero(p > LEAST)
     loadings = joint[likely] / np.sqrt(p[likely])[:, None]
     listed = []

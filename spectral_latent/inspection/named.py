@@ -21,8 +21,7 @@ class NamedOperators(NamedTuple):
     operators: operators of S symbols over T terminals.
     symbols: (S,) the names of the symbols.
     terminals: (T,) the names of the terminals.
-    coarse: operators with one state for each symbol, over the same rules; None if they are not known.
-    """
+    coarse: operators with one state for each symbol, over the same rules; None if they are not known."""
 
     operators: ObservableOperators
     symbols: Sequence[str]
@@ -31,8 +30,6 @@ class NamedOperators(NamedTuple):
 
     def spectrum(self, symbol: str) -> list[float]:
         """List the singular values of a symbol that are not zero; empty if the model has kept none.
-
-        symbol: the name of the symbol.
 
         >>> from spectral_latent.graphs import GraphModel
         >>> import networkx as nx
@@ -61,10 +58,7 @@ class NamedOperators(NamedTuple):
 class Place(NamedTuple):
     """A place of a symbol in a rule.
 
-    name: the rule, with the symbol in brackets.
-    parent: the number of the parent.
-    factors: (m_a, m_b) the factor from each dimension of the parent to each dimension of the symbol.
-    """
+    factors: (m_a, m_b) the factor from each dimension of the parent to each dimension of the symbol."""
 
     name: str
     parent: int
@@ -74,9 +68,7 @@ class Place(NamedTuple):
 def places_of(named: NamedOperators, below: FloatArray) -> dict[int, list[Place]]:
     """List the places of every symbol.
 
-    named: the operators.
-    below: (S, M) the sum of the inside vectors of all trees below each symbol, which is 1 for each latent state.
-    """
+    below: (S, M) the sum of the inside vectors of all trees below each symbol, which is 1 for each latent state."""
     operators = named.operators
     symbols = named.symbols
     states = operators.states
@@ -95,8 +87,7 @@ def places_of(named: NamedOperators, below: FloatArray) -> dict[int, list[Place]
 def rows_by_symbol(rules: IntArray) -> dict[int, list[int]]:
     """List the rows of rules by their parent.
 
-    rules: (R, k) rules, whose first column is the parent.
-    """
+    rules: (R, k) rules, whose first column is the parent."""
     rows: dict[int, list[int]] = defaultdict(list)
     for r, a in enumerate(rules[:, 0].tolist()):
         rows[a].append(r)

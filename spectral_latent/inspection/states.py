@@ -32,14 +32,10 @@ __all__ = ["Described", "DescribedRule", "describe_rules", "describe_states"]
 class Described(NamedTuple):
     """A latent state in words.  Names come with their probabilities in the state, the most typical of the state first.
 
-    symbol: the name of the symbol.
     state: the number of the state, from 0.
     frequency: the expected number of nodes of the symbol in a tree.
     share: the share of these nodes that are in the state.
-    words: words that the state emits.
-    rules: rules that the state applies.
-    places: places of the state: rules with the symbol as a child, in brackets; and the top of the tree.
-    """
+    places: places of the state: rules with the symbol as a child, in brackets; and the top of the tree."""
 
     symbol: str
     state: int
@@ -53,10 +49,8 @@ class Described(NamedTuple):
 class DescribedRule(NamedTuple):
     """A rule of two children or one.
 
-    name: the rule as text.
     expected: the expected number of nodes with the rule in a tree.
-    probability: the probability of the rule at a node of its parent's symbol.
-    """
+    probability: the probability of the rule at a node of its parent's symbol."""
 
     name: str
     expected: float
@@ -67,9 +61,7 @@ def _ranked(names: Sequence[str], p: FloatArray, share: FloatArray, most: int) -
     """Rank names for each of m states by their part in the divergence of the state from the mean.
 
     p: (n, m) the probability of each name in each state.
-    share: (m,) the share of each state.
-    most: the largest number of names of a state.
-    """
+    share: (m,) the share of each state."""
     mean = p @ share
     ranked = []
     for column in p.T:

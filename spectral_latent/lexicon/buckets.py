@@ -43,10 +43,7 @@ _WIDTH = 4  # the largest number of values of a template, besides the first valu
 
 @lru_cache(1 << 16)
 def hash_name(name: str) -> int:
-    """Hash a name to a number above 0 that is the same in every process.
-
-    name: the name, such as a word.
-    """
+    """Hash a name to a number above 0 that is the same in every process."""
     return zlib.crc32(name.encode()) + 1
 
 
@@ -56,11 +53,7 @@ def pad_words(column: HashArray, start: IntArray) -> tuple[HashArray, IntArray]:
     Returns the longer column, and by how much the words of each sentence are shifted in it, (T,).
 
     column: (N,) a value of each word.
-    start: (T + 1,) the first word of each sentence, and N.
-
-    >>> pad_words(np.array([7, 8], dtype=np.uint64), np.array([0, 1, 2]))
-    (array([0, 0, 7, 0, 0, 8, 0, 0], dtype=uint64), array([2, 4]))
-    """
+    start: (T + 1,) the first word of each sentence, and N."""
     shift = _PAD * np.arange(1, len(start))
     padded = np.zeros(len(column) + _PAD * len(start), dtype=np.uint64)
     padded[np.arange(len(column)) + np.repeat(shift, np.diff(start))] = column
@@ -70,19 +63,13 @@ def pad_words(column: HashArray, start: IntArray) -> tuple[HashArray, IntArray]:
 def class_of(numbers: FloatArray, most: int) -> HashArray:
     """Round numbers down to integers from -most to most, and add `most`, so that the smallest is zero.
 
-    numbers: (n,) numbers of any size.
-    most: the largest class before `most` is added.
-    """
+    numbers: (n,) numbers of any size."""
     return (np.clip(np.floor(numbers), -most, most) + most).astype(np.uint64)
 
 
 @compiled_part
 def mix(state: np.uint64, value: np.uint64) -> np.uint64:
-    """Mix a value into a hash.
-
-    state: the hash so far.
-    value: the next value.
-    """
+    """Mix a value into a hash."""
     product = (state ^ value) * np.uint64(0x9E3779B97F4A7C15)
     return product ^ (product >> np.uint64(29))
 
@@ -95,16 +82,8 @@ def hash_features(
 ) -> BucketArray:
     """Find the bucket of each feature of L parts, (L, T).
 
-    templates: the names of up to four values of each of T features.
     first: (L,) the value that belongs to all features.
-    columns: (L,) the values of each name; others than those of the templates are left out.
-    n_buckets: a power of two.
-
-    >>> columns = {"colour": np.array([1, 2]), "size": np.array([3, 3])}
-    >>> red, blue = hash_features((("size",), ("colour", "size")), np.ones(2, dtype=np.uint64), columns)
-    >>> (red == blue).tolist()
-    [True, False]
-    """
+    columns: (L,) the values of each name; others than those of the templates are left out."""
     names, places = _lay_out(templates)
     # Each column is cast before they are joined, because NumPy joins signed and unsigned integers to rounded floats.
     values = np.stack([column.astype(np.uint64) for column in (first, *(columns[name] for name in names))], axis=1)
@@ -148,8 +127,7 @@ def sum_weights(buckets: BucketArray, weights: FloatArray) -> FloatArray:
     """Sum the weights of the features of each part, (L,).
 
     buckets: (L, T) the bucket of each feature.
-    weights: (B,) the weight of each bucket.
-    """
+    weights: (B,) the weight of each bucket."""
     sums = np.zeros(len(buckets))
     for row in range(len(buckets)):
         for template in range(buckets.shape[1]):
@@ -162,9 +140,7 @@ def spread(buckets: BucketArray, amount: FloatArray, size: int) -> FloatArray:
     """Add the amount of each part to the buckets of its features, (B,).
 
     buckets: (L, T) the bucket of each feature.
-    amount: (L,) the amounts.
-    size: B, the number of buckets.
-    """
+    amount: (L,) the amounts."""
     total = np.zeros(size)
     for row in range(len(buckets)):
         for template in range(buckets.shape[1]):

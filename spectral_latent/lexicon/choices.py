@@ -40,8 +40,7 @@ class JudgeOptions(Options):
     folds: the number of parts of the training trees; each part is parsed or tagged by models of the other parts.
     penalty: λ, the weight of the squared norm of the weights.
     iterations: the largest number of iterations of L-BFGS.
-    least: candidates with a smaller posterior are not judged, and keep their posteriors.
-    """
+    least: candidates with a smaller posterior are not judged, and keep their posteriors."""
 
     folds: Annotated[int, AtLeast(2)] = 4
     penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 2.0
@@ -57,8 +56,7 @@ class Choices(NamedTuple):
     is_right: (n,) whether, or how often, the candidate is right; 0 if that is not known.
     times: (W,) the weight of each choice.
     start: (W + 1,) the first candidate of each choice, and n.
-    or_none: whether each choice may also be none of its candidates, whose score is 0; `log` is then the log-odds.
-    """
+    or_none: whether each choice may also be none of its candidates, whose score is 0; `log` is then the log-odds."""
 
     buckets: BucketArray
     log: FloatArray
@@ -116,14 +114,7 @@ class Choices(NamedTuple):
 def choice_loss(choices: Choices, parameters: FloatArray, penalty: float) -> tuple[float, FloatArray]:
     """Compute −Σ n log P(the right candidate) + λ ‖w‖² / 2 and its gradient.
 
-    parameters: (B + 1,) the weights w of B buckets, and s.
-
-    >>> buckets = np.array([[0], [1]], dtype=np.int32)
-    >>> choices = Choices(buckets, np.zeros(2), np.array([False, True]), np.ones(1), np.array([0, 2]))
-    >>> loss, gradient = choice_loss(choices, np.array([0.0, 0.0, 1.0]), penalty=1.0)
-    >>> round(loss, 4), gradient.tolist()
-    (0.6931, [0.5, -0.5, 0.0])
-    """
+    parameters: (B + 1,) the weights w of B buckets, and s."""
     weights = parameters[:-1]
     score, share, log_total = choices.probabilities(weights, float(parameters[-1]))
     times = choices.of_candidates(choices.times)
@@ -146,8 +137,7 @@ class ChoiceModel:
 
     slope: s, the factor of the logarithms of posteriors.
     weights: (B,) w, the weight of each bucket.
-    Raises ValueError for weights of another number or type.
-    """
+    Raises ValueError for weights of another number or type."""
 
     noun: ClassVar[str] = "choices"
     n_buckets: ClassVar[int] = N_BUCKETS
@@ -171,9 +161,7 @@ class ChoiceModel:
     def train(cls, examples: list[Choices], options: JudgeOptions) -> Self:
         """Learn from choices that are new to the grammars; empty the list.
 
-        examples: the choices, as `Choices.to_learn_from` keeps them.
-        options: the settings.
-        """
+        examples: the choices, as `Choices.to_learn_from` keeps them."""
         joined = Choices.join(examples) if examples else None
         if joined is None or not len(joined.log):
             return cls.plain()

@@ -82,13 +82,7 @@ class Lemmatiser:
 
     keys: a tag, with morphological features or without, and a whole word or an ending.
     script: (P,) the number of the script of each key.
-    scripts: the scripts.
-    Raises ValueError if a key has no script.
-
-    >>> lemmas = Lemmatiser.train([("dogs", "N", "_", "dog"), ("cats", "N", "_", "cat"), ("mice", "N", "_", "mouse")])
-    >>> [lemmas.lemma(word, "N", "_") for word in ("Mice", "birds")]
-    ['mouse', 'bird']
-    """
+    Raises ValueError if a key has no script."""
 
     keys: Annotated[Vocabulary[str], Text()]
     script: Annotated[IntArray, Axes("P"), AtLeast(0)]
@@ -105,10 +99,7 @@ class Lemmatiser:
 
     @staticmethod
     def train(words: Iterable[tuple[str, str, str, str]]) -> Lemmatiser:
-        """Learn from words with lemmas; edit scripts of more than 200 characters, or with line breaks, are not learnt.
-
-        words: a word, its tag, its morphological features and its lemma.
-        """
+        """Learn from words with lemmas, but no edit scripts of more than 200 characters or with line breaks."""
         types: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
         for (word, tag, features, lemma), times in Counter(words).items():
             if _Scripts().accepts([script := _script_of(word, lemma)]):
@@ -139,23 +130,13 @@ class Lemmatiser:
         return Lemmatiser(Vocabulary(kept), Vocabulary(names).numbers(kept.values()), names)
 
     def lemma(self, word: str, tag: str, features: str) -> str:
-        """Find the lemma of a word; the word itself if no script fits.
-
-        word: the word.
-        tag: its tag.
-        features: its morphological features.
-        """
+        """Find the lemma of a word; the word itself if no script fits."""
         script = _lookup(self._found, word, tag, features)
         found = None if script is None else _apply(script, word)
         return found or word
 
     def lemmas(self, words: Sequence[str], tags: Sequence[str], features: Sequence[str]) -> tuple[str, ...]:
-        """Find the lemma of each word of a sentence.
-
-        words: the words.
-        tags: the tag of each word.
-        features: the morphological features of each word.
-        """
+        """Find the lemma of each word of a sentence."""
         return tuple(map(self.lemma, words, tags, features))
 
 

@@ -55,8 +55,7 @@ class LexiconOptions(Options):
     signature_strength: B, the weight of a signature in a rare word that has it.
     tag_strength: C, the weight of a tag's distribution over words in the distribution of each symbol with this tag.
     mean_strength: the weight of a symbol's mean z in the smoothed mean z of a rule; the rule's own weight is √n.
-    min_expected: pairs of a symbol and a word or signature are left out if their expected count is smaller.
-    """
+    min_expected: pairs of a symbol and a word or signature are left out if their expected count is smaller."""
 
     rare_count: Annotated[int, AtLeast(0)] = 10
     back_off_strength: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 2.0
@@ -102,8 +101,7 @@ class Lexicon:
         or apostrophe, such as `-LRB-`, “ or the one in n’t, in its other spellings.
 
         words: the n words of one or more sentences; the result is (n,).
-        first: the places of the words that open a sentence.
-        """
+        first: the places of the words that open a sentence."""
         terminals = self.terminals.numbers(words)
         for at in np.flatnonzero(terminals < 0).tolist():
             terminals[at] = self.terminal(words[at], opens=at in first)
@@ -144,9 +142,7 @@ class Lexicon:
     def terminal(self, word: str, *, opens: bool = False) -> int:
         """Look up the terminal of a word.
 
-        word: the word.
-        opens: whether the word is the first word of a sentence.
-        """
+        opens: whether the word is the first word of a sentence."""
         terminal = self.terminals.get(word)
         if terminal < 0:
             others = _OTHER_SPELLINGS.get(word) or ([word.replace("’", "'")] if "’" in word else [])
@@ -155,10 +151,7 @@ class Lexicon:
         return terminal if terminal >= 0 else self.signature(word)
 
     def signature(self, word: str) -> int:
-        """Look up the finest signature that a word shares with a known word.
-
-        word: the word, known or not.
-        """
+        """Look up the finest signature that a word shares with a known word."""
         terminal = self._signatures.get(word)
         if terminal is None:
             terminal = next(self.terminals[signature] for signature in signatures(word) if signature in self.terminals)
@@ -169,8 +162,7 @@ class Lexicon:
     def signature_chains(self) -> IntArray:
         """List the signatures of each terminal, coarsest first, as terminals (T, DEPTH); -1 beyond the finest.
 
-        A signature's chain ends with itself.
-        """
+        A signature's chain ends with itself."""
         chains = np.full((len(self.terminals), DEPTH), -1, dtype=np.int64)
         for terminal, word in enumerate(self.words):
             levels = [self.terminals[signature] for signature in reversed(signatures(word))]
@@ -188,12 +180,10 @@ class EncodedWords(NamedTuple):
     with a thousandth of their weight.
 
     word: (n,) the number of each word, one sentence after another.
-    any_word: the number of any word, which is the largest number.
     rules: (R, 2) symbol and number of a word, in lexicographic order.
     source: (R,) the leaf rule of the grammar whose vector each rule takes.
     factor: (R,) the factor of the vector.
-    likely: (R,) whether the rule is likely enough for a chart.
-    """
+    likely: (R,) whether the rule is likely enough for a chart."""
 
     word: IntArray
     any_word: int
@@ -205,8 +195,7 @@ class EncodedWords(NamedTuple):
     def restrict(self, operators: ObservableOperators | CompactOperators) -> ObservableOperators:
         """Make operators with only the leaf rules of these words.
 
-        operators: operators of the whole grammar; `source` has the numbers of their leaf rules.
-        """
+        operators: operators of the whole grammar; `source` has the numbers of their leaf rules."""
         return operators.with_leaves(self.rules, self.source, self.factor)
 
 
@@ -296,8 +285,7 @@ class WordEncoder:
 
         sentences: the sentences, with n words in all.
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag; a word that was never seen
-        with its tag counts as unseen.
-        """
+        with its tag counts as unseen."""
         only = repeat(-1) if tags is None else iter(tags.tolist())
         keys = [(word, at == 0, next(only)) for sentence in sentences for at, word in enumerate(sentence)]
         if len(self._found) > _REMEMBERED:

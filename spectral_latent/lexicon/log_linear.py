@@ -46,8 +46,7 @@ class Examples(NamedTuple):
     first: (F + 1,) the first free weight of each feature, and the number P of free weights.
     label: (P,) the class of each free weight.
     observed: (P,) Σ_x φ(x) q(x, a) for each free weight.
-    n_labels: K, the number of classes.
-    """
+    n_labels: K, the number of classes."""
 
     start: NDArray[np.uint64]
     feature: NDArray[np.uint32]
@@ -63,13 +62,7 @@ class Examples(NamedTuple):
         """Find the weights that are free.
 
         features: (n, F) the features φ of n examples; no number is negative.
-        target: (n, K) the counts q of the examples in each class; no number is negative.
-        frequent: a feature whose sum over the examples is smaller has weights only for the classes with which it was
-            seen.
-
-        >>> Examples.of(scipy.sparse.csr_array([[1.0, 2.0]]), scipy.sparse.csr_array([[3.0, 0.0]]), frequent=2.0).label
-        array([0, 0, 1], dtype=uint32)
-        """
+        target: (n, K) the counts q of the examples in each class; no number is negative."""
         n_features, n_labels = features.shape[1], target.shape[1]
         sums = (features.T @ target).tocoo()
         is_seen = sums.data > 0.0
@@ -122,8 +115,7 @@ def _add_expected(
     """Add Σ_x q(x) φ(x) P(a | x) to the gradient (P,), and find the parts of log Σ_b exp(score b) of each example.
 
     The parts are the largest score of each example (n,) and the total Σ_b exp(score b − largest) (n,); `score` (K,) is
-    room for the scores of one example.
-    """
+    room for the scores of one example."""
     for x in range(len(times)):
         for a in range(len(score)):
             score[a] = 0.0
@@ -180,11 +172,7 @@ def minimise(loss: Callable[[FloatArray], tuple[float, FloatArray]], start: Floa
     """Find the point (n,) at which a loss is least, by L-BFGS.
 
     loss: the loss at a point (n,), and its gradient (n,).
-    start: (n,) the first point.
-
-    >>> minimise(lambda x: (float((x - 3.0) @ (x - 3.0)), 2.0 * (x - 3.0)), np.zeros(2), iterations=10)
-    array([3., 3.])
-    """
+    start: (n,) the first point."""
 
     limits: Any = {"maxiter": iterations, "maxcor": _MEMORY, "ftol": 1e-7, "gtol": 1e-3}
     found: FloatArray = scipy.optimize.minimize(loss, start, (), "L-BFGS-B", jac=True, options=limits).x
@@ -201,12 +189,7 @@ def log_linear_weights(
     """Find W (F, K) by L-BFGS from 0; it stores the free weights.
 
     features: (n, F) the features of n examples; no number is negative.
-    target: (n, K) the counts q of the examples in each class; no number is negative.
-
-    >>> features, target = scipy.sparse.csr_array([[1.0]]), scipy.sparse.csr_array([[3.0, 1.0]])
-    >>> log_linear_weights(features, target, penalty=1e-4, iterations=50).toarray().round(3)
-    array([[ 0.549, -0.549]])
-    """
+    target: (n, K) the counts q of the examples in each class; no number is negative."""
     examples = Examples.of(features, target, frequent)
     start = np.zeros(len(examples.label))
     weights = minimise(lambda free: penalised_loss(examples, free, penalty), start, iterations)

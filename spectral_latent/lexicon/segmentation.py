@@ -149,8 +149,7 @@ class DividedText(NamedTuple):
 
     text: the text, in which an empty line ends a paragraph.
     tokens: the first character and the end of each token, and its words.
-    last: the index of the last token of each sentence.
-    """
+    last: the index of the last token of each sentence."""
 
     text: str
     tokens: list[tuple[int, int, tuple[str, ...]]]
@@ -164,8 +163,7 @@ class _Characters:
     place: (n,) the place of each character in the text.
     is_space: (n,) whether each character is white space.
     kind: (n,) the hash of the class of each character; marks are classes of their own.
-    first, end: (n,) the beginning and the end of the part between white space in which each character stands.
-    """
+    first, end: (n,) the beginning and the end of the part between white space in which each character stands."""
 
     def __init__(self, text: str) -> None:
         code = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(np.int64)
@@ -244,8 +242,7 @@ def _gap_buckets(found: _Characters, before: IntArray, after: IntArray, known: I
     """Find the buckets of the features of gaps.
 
     before, after: (n,) the characters around each gap.
-    known: (W,) the words, as `_number_words` lists them.
-    """
+    known: (W,) the words, as `_number_words` lists them."""
     words = _known_words(found, known)
     buckets = [np.empty((0, len(_GAP_TEMPLATES)), dtype=np.int32)]
     for start in range(0, len(before), _CHUNK):  # the values take much more memory than the buckets
@@ -324,8 +321,7 @@ def _class_letter(letter: str) -> str:
 def _token_columns(forms: Sequence[str], spaces: BoolArray) -> dict[str, HashArray]:
     """List the values of the tokens of a paragraph by name, (n,) each.
 
-    spaces: (n,) whether white space follows each token.
-    """
+    spaces: (n,) whether white space follows each token."""
     n = len(forms)
     own = np.array([_attributes(form) for form in forms], dtype=np.uint64)
     padded = np.zeros((n + 4, own.shape[1]), dtype=np.uint64)
@@ -360,8 +356,7 @@ def _token_buckets(templates: Templates, columns: dict[str, HashArray]) -> Bucke
 def _learn(parts: Iterable[tuple[BucketArray, BoolArray]]) -> FloatArray:
     """Learn the weights of a log-linear model of yes and no, (B,), rounded to two bytes.
 
-    parts: the features of examples, (n, T), and whether the answer is yes.
-    """
+    parts: the features of examples, (n, T), and whether the answer is yes."""
     rows: list[BucketArray] = []
     keys: list[HashArray] = []
     answers: list[BoolArray] = []
@@ -387,8 +382,7 @@ class _Gaps:
     before, after: (n,) the characters around each gap.
     has_space: (n,) whether the gap has white space.
     is_paragraph: (n,) whether the gap has an empty line.
-    is_open: (n,) whether the models are asked if a token ends in the gap; it does in all others.
-    """
+    is_open: (n,) whether the models are asked if a token ends in the gap; it does in all others."""
 
     def __init__(self, found: _Characters, may_join: bool) -> None:
         at = np.flatnonzero(~found.is_space)
@@ -412,13 +406,7 @@ class Segmenter:
     may_join: whether tokens may have white space within.
     scripts: the edit scripts from tokens in lower case to their words, with a space between two words.
     by_beginning: whether scripts are found by the first letters of a token, rather than by the last ones.
-    Raises ValueError for weights of another number or type.
-
-    >>> texts = [DividedText(f"Je vais du {word}.", [(0, 2, ("Je",)), (3, 7, ("vais",)), (8, 10, ("de", "le")),
-    ...     (11, 11 + len(word), (word,)), (11 + len(word), 12 + len(word), (".",))], [4]) for word in ("lac", "parc")]
-    >>> [token.word for tokens in Segmenter.train(texts * 9).divide("Je vais du port.") for token in tokens]
-    ['Je', 'vais', 'de', 'le', 'port', '.']
-    """
+    Raises ValueError for weights of another number or type."""
 
     known: Annotated[IntArray, Axes("W")]
     gaps: Annotated[FloatArray, Axes(_SIZE)]
@@ -435,10 +423,7 @@ class Segmenter:
     @staticmethod
     @on_one_thread()
     def train(texts: Iterable[DividedText]) -> Segmenter:
-        """Learn from divided texts.
-
-        texts: the texts, such as paragraphs.
-        """
+        """Learn from divided texts."""
         texts = [text for text in texts if text.tokens]
         forms = [_forms_of(text) for text in texts]
         counts = [Counter(chain.from_iterable(half)) for half in (forms[::2], forms[1::2])]
@@ -471,10 +456,7 @@ class Segmenter:
     def divide(self, text: str) -> Iterator[list[Token]]:
         """Divide a text into sentences of at least one word.
 
-        The words of a token of several words have the same place and form.
-
-        text: the text; an empty line ends a sentence, and another line end is a space.
-        """
+        The words of a token of several words have the same place and form."""
         for first, end in _paragraph_blocks(text):
             yield from self._divide_block(text[first:end], first)
 
@@ -523,28 +505,17 @@ class Segmenter:
 
 @dataclass(frozen=True, eq=False)
 class LearntTokenisation(Tokenisation):
-    """A way to divide text into sentences and words that was learnt from the texts of a treebank.
-
-    segmenter: divides texts.
-    """
+    """A way to divide text into sentences and words that was learnt from the texts of a treebank."""
 
     segmenter: Segmenter
 
     def sentences(self, text: str) -> Iterator[list[Token]]:
-        """Divide a text into sentences of at least one word; see `Segmenter.divide`.
-
-        text: the text.
-        Raises TypeError for anything but a string.
-        """
+        """Divide a text into sentences of at least one word; see `Segmenter.divide`."""
         check_text(text)
         return self.segmenter.divide(text)
 
     def words(self, sentence: str) -> list[Token]:
-        """Divide one sentence into words.
-
-        sentence: the text of the sentence, which is not divided into several.
-        Raises TypeError for anything but a string.
-        """
+        """Divide one sentence into words."""
         check_text(sentence)
         return list(chain.from_iterable(self.segmenter.divide(sentence)))
 
@@ -615,10 +586,7 @@ def _gap_examples(texts: Sequence[DividedText], known: IntArray, may_join: bool)
 
 
 def _learn_scripts(split: Counter[tuple[str, str]]) -> tuple[Lemmatiser, bool]:
-    """Learn the scripts from tokens to their words, by the end of the token at which they are found better.
-
-    split: how often each token has each words.
-    """
+    """Learn the scripts from tokens to their words, by the end of the token at which they are found better."""
     pairs = sorted(split)
     train, test = pairs[::2], pairs[1::2]
     right = []

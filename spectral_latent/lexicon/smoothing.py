@@ -84,8 +84,7 @@ def _leaf_means(moments: LeafMoments) -> tuple[FloatArray, FloatArray]:
 def _observe(moments: LeafMoments, mean_strength: float) -> _Emissions:
     """Compute v(a, x), in which the mean z of each rule is mixed with the mean z of its symbol.
 
-    The mean of a rule with n nodes has the weight √n / (mean_strength + √n).
-    """
+    The mean of a rule with n nodes has the weight √n / (mean_strength + √n)."""
     symbol, terminal = moments.rules.T
     trust = (np.sqrt(moments.count) / (mean_strength + np.sqrt(moments.count)))[:, None]
     mean = _leaf_means(moments)[1][symbol]
@@ -120,9 +119,7 @@ def _posteriors(rare: _Emissions, chains: IntArray, options: LexiconOptions) -> 
 def _share(emissions: _Emissions, moments: LeafMoments, tag_of_symbol: IntArray, options: LexiconOptions) -> _Emissions:
     """Mix each symbol's emissions with C p(x | f) z̄_a, and keep the pairs that are likely enough.
 
-    emissions: in order of symbol and terminal.
-    tag_of_symbol: (S,) the number of the tag of each symbol.
-    """
+    tag_of_symbol: (S,) the number of the tag of each symbol."""
     count, means = _leaf_means(moments)
     weight = np.divide(count, count + options.tag_strength, out=np.zeros_like(count), where=count > 0)
     tag = tag_of_symbol[emissions.symbol]

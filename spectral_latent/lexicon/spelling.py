@@ -69,11 +69,7 @@ _TINY = 1e-9  # a smaller share is the rounding error of a difference of equal n
 
 
 def character_class(character: str) -> str:
-    """Classify a character: `d` digit, `X` capital, `x` any other letter; other characters stand for themselves.
-
-    >>> [character_class(character) for character in "Ab-9"]
-    ['X', 'x', '-', 'd']
-    """
+    """Classify a character: `d` digit, `X` capital, `x` any other letter; other characters stand for themselves."""
     category = unicodedata.category(character)
     if category[0] == "N":
         return "d"
@@ -93,21 +89,13 @@ _CLASSES = _Classes()
 
 
 def character_classes(word: str) -> str:
-    """Classify each character of a word; see `character_class`.
-
-    >>> character_classes("Trading")
-    'Xxxxxxx'
-    """
+    """Classify each character of a word; see `character_class`."""
     return word.translate(_CLASSES)
 
 
 @lru_cache(maxsize=1 << 12)
 def without_runs(classes: str) -> str:
-    """Shorten runs of equal classes to one class.
-
-    >>> without_runs("Xxxx-dd")
-    'Xx-d'
-    """
+    """Shorten runs of equal classes to one class."""
     return _RUN.sub(r"\1", classes)
 
 
@@ -151,16 +139,14 @@ class WordCounts(NamedTuple):
         symbol: (N,) the symbol over each token.
         word: (N,) the token's word.
         opens: (N,) whether the token opens a sentence.
-        times: (N,) the weight of each token; 1 if not given.
-        """
+        times: (N,) the weight of each token; 1 if not given."""
         return _add_equal(symbol, word, opens, np.ones(len(word)) if times is None else times)
 
     @staticmethod
     def total(parts: Iterable[WordCounts]) -> WordCounts:
         """Add counts.
 
-        parts: the counts of several treebanks, in which symbols and words have the same numbers.
-        """
+        parts: the counts of several treebanks, in which symbols and words have the same numbers."""
         return _add_equal(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
@@ -180,8 +166,7 @@ class SpellingOptions(Options):
     min_count: the smallest number of words x that have a feature; rarer features are left out.  A word that was seen
     both at the beginning of a sentence and within a sentence counts twice.
     frequent: a feature whose values have a smaller sum has weights only for the symbols with which it was seen.
-    least: smaller weights are left out; most weights are smaller than the default, and together change no tag.
-    """
+    least: smaller weights are left out; most weights are smaller than the default, and together change no tag."""
 
     penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 2.0
     iterations: Annotated[int, AtLeast(1)] = 50
@@ -229,8 +214,7 @@ class _Stems(NamedTuple):
 class _KnownWords:
     """Known words with their shares P(a | x), and the stems by which relatives of other words are found.
 
-    Stems are listed when relatives are first looked up; most sentences have no unseen word, and need no relatives.
-    """
+    Stems are listed when relatives are first looked up; most sentences have no unseen word, and need no relatives."""
 
     words: Sequence[str]  # (W,)
     shares: _Shares
@@ -286,8 +270,7 @@ class _KnownWords:
     def mean_shares(self, source: IntArray, own: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Compute the mean shares of n relations: the row `source` (n,) less the row `own` (n,), scaled to sum to 1.
 
-        Returns three columns: the relation, the symbol and its share.
-        """
+        Returns three columns: the relation, the symbol and its share."""
         table = self._sources
         rows = np.concatenate([source, own])
         entry, which = ranges(table.indptr[rows].astype(np.int64), table.indptr[rows + 1].astype(np.int64))
@@ -349,8 +332,6 @@ def _shares(words: int, symbols: int, word: IntArray, symbol: IntArray, count: F
 class SpellingModel:
     """A log-linear model P(a | x) of the symbol of any word x, trained on the words of a treebank.
 
-    words: the W words of the treebank.
-    shares: the shares P(a | x) of these words.
     names: the names of features, without symbols.
     keys: (F,) the key of each feature in ascending order: name (K + 1) + symbol + 1, with symbol -1 for a piece of the
         spelling.
@@ -397,8 +378,7 @@ class SpellingModel:
         count: (n,) the number of times that each observation was made; 1 if not given.
         opens: (n,) whether the word opens a sentence; no word does if not given.
         n_symbols: K, the number of symbols; one more than the largest symbol if not given.
-        options: the settings of training.
-        """
+        options: the settings of training."""
         options = options or SpellingOptions()
         count = np.ones(len(word)) if count is None else np.asarray(count, dtype=np.float64)
         size = int(symbol.max(initial=0)) + 1 if n_symbols is None else n_symbols
@@ -442,8 +422,7 @@ class SpellingModel:
         """Compute the features φ (n, F) of n words.
 
         words: n words, which need not be known.
-        opens: (n,) whether each word opens a sentence; no word does if not given.
-        """
+        opens: (n,) whether each word opens a sentence; no word does if not given."""
         first = [False] * len(words) if opens is None else [bool(flag) for flag in opens]
         entries = _entries(words, first, self._known, self.names.get)
         wanted = entries.name * (self.n_symbols + 1) + entries.symbol + 1
@@ -457,7 +436,6 @@ class SpellingModel:
         """Compute P(a | x) (n, K) of n words.
 
         words: n words, which need not be known.
-        opens: (n,) whether each word opens a sentence; no word does if not given.
-        """
+        opens: (n,) whether each word opens a sentence; no word does if not given."""
         scores = self.features(words, opens).astype(np.float32) @ self.weights
         return np.asarray(scipy.special.softmax(scores.astype(np.float64), axis=1))

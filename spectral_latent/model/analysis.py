@@ -27,8 +27,7 @@ class WeighedForest(NamedTuple):
     log_factor: (C,) the logarithm of a factor of all derivations of a component; 0 for none.
     factors: (I,) the factor of each item, for every derivation that has the item; None if all are 1.
     tree: (K,) the number of the tree of each of K roots, where trees share items, so that they are one component.
-    trusted: whether the library built the forest with rules of these operators, so that it needs no further check.
-    """
+    trusted: whether the library built the forest with rules of these operators, so that it needs no further check."""
 
     operators: ObservableOperators
     forest: Forest
@@ -61,8 +60,7 @@ class Found(NamedTuple):
     is_derived: (T,) whether the member derives each input; there are no parts of others.
     weighed: a forest of E edges, if trees are assembled of the derivations in it.
     edges: the part of each of these edges.
-    more: what the later steps of the formalism need besides.
-    """
+    more: what the later steps of the formalism need besides."""
 
     parts: Parts
     is_derived: BoolArray
@@ -73,8 +71,7 @@ class Found(NamedTuple):
     def renumbered(self, numbers: IntArray) -> Found:
         """Replace the numbers of labels.
 
-        numbers: (L,) the new number of each label.
-        """
+        numbers: (L,) the new number of each label."""
         every = np.append(numbers, -1)
         edges = None if self.edges is None else self.edges._replace(label=every[self.edges.label])
         return self._replace(parts=self.parts._replace(label=every[self.parts.label]), edges=edges)
@@ -83,13 +80,10 @@ class Found(NamedTuple):
 class Analysis(NamedTuple, Generic[Input]):
     """What a model finds in T inputs, step by step.
 
-    inputs: the inputs.
-    charts: the charts of each member.
     found: what each member finds in them; all members number labels alike.
     parts: the parts, with the mean of their posteriors over the members that derive an input.
     judged: the same parts, with the posteriors that the judges replaced these by.
-    evidence: what judges and assembly need besides, if the formalism collects it with the parts.
-    """
+    evidence: what judges and assembly need besides, if the formalism collects it with the parts."""
 
     inputs: Sequence[Input]
     charts: Sequence[Any]
@@ -105,12 +99,7 @@ class Analysis(NamedTuple, Generic[Input]):
 
 
 def explain(analysis: Analysis[Any], charts: Sequence[Forest], names: Sequence[str], least: float) -> str:
-    """Write what the first three steps found in one input: a line for each chart and for each likely part.
-
-    charts: the forest of the charts of each member.
-    names: the names of the parts.
-    least: the least posterior of a part that is shown, before or after judging.
-    """
+    """Write what the first three steps found in one input: a line for each chart and for each likely part."""
     lines = []
     for number, (forest, found) in enumerate(zip(charts, analysis.found, strict=True), start=1):
         sizes = f"{counted(forest.n_items, 'item')}, {counted(forest.n_edges, 'edge')}"

@@ -42,10 +42,7 @@ def map_sentences(
 ) -> Iterator[Answer]:
     """Apply a function to each item, in order: function(model, item, ...).
 
-    With one process, an item is read when its answer is asked for; for several processes, see `map_batches`.
-
-    Raises EstimationError if processes are killed again and again; see `parallel_map`.
-    """
+    With one process, an item is read when its answer is asked for; for several processes, see `map_batches`."""
     size = 1 if _n_processes(jobs) == 1 else BATCH_SIZE
     return map_batches(_each, model, items, jobs, function, args, size=size)
 
@@ -66,15 +63,9 @@ def map_batches(
     answers to all items before it; several processes lose the last hundreds of these answers.  No work goes on between
     two answers, so that the processes are free for other work.
 
-    model: the model; other processes read it from a temporary file, which they must be able to open.  The file is
     removed together with the model.
     `joblib.parallel_config` names, such as a Dask cluster.
-    Raises EstimationError if processes are killed again and again; see `parallel_map`.
-
-    >>> def shares(model, batch): return [item / sum(batch) for item in batch]
-    >>> list(map_batches(shares, None, [1, 3, 2], 1, size=2))
-    [0.25, 0.75, 1.0]
-    """
+    Raises EstimationError if processes are killed again and again; see `parallel_map`."""
     n_jobs = _n_processes(jobs)
     batches = batches_of(items, size)
     if n_jobs == 1:
@@ -97,8 +88,7 @@ _FILES: weakref.WeakKeyDictionary[StoredModel, tuple[str, int]] = weakref.WeakKe
 def _save(model: StoredModel) -> str:
     """Save a model to a temporary file, unless this process has already saved it.  The file is removed with the model.
 
-    The model is saved again if its file is gone: some systems remove old temporary files.
-    """
+    The model is saved again if its file is gone: some systems remove old temporary files."""
     file, process = _FILES.get(model, ("", 0))
     if process != os.getpid() or not os.path.exists(file):
         folder = temporary_folder()
@@ -125,11 +115,7 @@ def _n_processes(jobs: int | None) -> int:
 
 
 def batches_of(items: Iterable[Item], size: int = BATCH_SIZE) -> Iterator[list[Item]]:
-    """Divide items into batches; if reading an item raises an error, the items before it are the last batch.
-
-    >>> list(batches_of("abcde", 2))
-    [['a', 'b'], ['c', 'd'], ['e']]
-    """
+    """Divide items into batches; if reading an item raises an error, the items before it are the last batch."""
     batch: list[Item] = []
     try:
         for item in items:

@@ -42,8 +42,7 @@ class Estimates(NamedTuple):
 
     value: the estimates of the model of all examples.
     error: their standard errors; NaN where fewer than three groups have a finite estimate.
-    n_groups: the number of groups that each error is computed from.
-    """
+    n_groups: the number of groups that each error is computed from."""
 
     value: FloatArray
     error: FloatArray
@@ -54,8 +53,7 @@ class Estimates(NamedTuple):
         """Compute standard errors.
 
         value: the estimates of the model of all examples, numbers of any shape.
-        of_parts: the estimates of each model that lacks a group; those that are not finite are left out.
-        """
+        of_parts: the estimates of each model that lacks a group; those that are not finite are left out."""
         whole = np.asarray(value, dtype=np.float64)
         parts = np.stack([np.asarray(part, dtype=np.float64) for part in of_parts])
         is_finite = np.isfinite(parts)
@@ -71,8 +69,7 @@ class Estimates(NamedTuple):
         """Compute standard errors of estimates p̂ as shares of their absolute values; each value is the sign of p̂.
 
         whole: the estimates of the model of all examples.
-        of_parts: those of each model that lacks a group.
-        """
+        of_parts: those of each model that lacks a group."""
         with np.errstate(invalid="ignore", over="ignore"):
             shares = [part.sign * np.exp(part.log - whole.log) for part in of_parts]
         return Estimates.of(np.where(np.isfinite(whole.log), whole.sign, np.nan), shares)
@@ -93,8 +90,7 @@ class Estimates(NamedTuple):
     def is_zero(self, level: float = 0.95) -> Any:
         """Tell where the interval contains zero: an estimate p̂ < 0 there is zero within its error.
 
-        level: as for `interval`.
-        """
+        level: as for `interval`."""
         low, high = self.interval(level)
         return (low <= 0.0) & (high >= 0.0)
 
@@ -138,8 +134,7 @@ class Jackknife(Generic[Model]):
     def score(self, trees: Iterable[Any]) -> Estimates:
         """Estimate p̂ of trees with standard errors, as shares of |p̂|; see `Estimates.of_weights`.
 
-        trees: the trees, as the model's `score` takes them.
-        """
+        trees: the trees, as the model's `score` takes them."""
         given = list(trees)
         models: list[Any] = [self.whole, *self.parts]
         whole, *of_parts = [model.score(given) for model in models]
@@ -151,8 +146,7 @@ class Jackknife(Generic[Model]):
         f: computes numbers of any shape from a model, such as `lambda model: model.score(trees).log`.
 
         Groups without which an estimate is not finite are left out of its error, with a warning: for example, a rule
-        that only trees of this group have.
-        """
+        that only trees of this group have."""
         found = Estimates.of(f(self.whole), [f(part) for part in self.parts])
         lost = int((found.n_groups < len(self.parts)).sum())
         if lost and np.isfinite(found.value).any():
@@ -165,13 +159,7 @@ class Jackknife(Generic[Model]):
 
 
 def divide(n: int, n_groups: int, seed: int = 0) -> IntArray:
-    """Divide n examples at random into groups of equal size, and return the group (n,) of each.
-
-    n: the number of examples.
-    n_groups: the number of groups.
-    seed: the seed of the division.
-    Raises EstimationError for fewer than ten examples for each group.
-    """
+    """Divide n examples at random into groups of equal size, and return the group (n,) of each."""
     if n < _FEWEST * n_groups:
         raise EstimationError(
             f"{n} examples are too few for errors by {n_groups} groups; give {_FEWEST * n_groups}, "

@@ -56,8 +56,7 @@ class Member(ShortRepr, Generic[Input, Tree]):
 
     options: the settings of training and use.
     latent: the latent operators.
-    objective: the objective of EM at the start and after each iteration; empty for an estimator without EM.
-    """
+    objective: the objective of EM at the start and after each iteration; empty for an estimator without EM."""
 
     options: Any
     latent: Any
@@ -83,9 +82,7 @@ class Member(ShortRepr, Generic[Input, Tree]):
     def with_operators(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> Self:
         """Replace the latent operators by others over the same rules.
 
-        operators: operators over the rules of the latent operators.
-        objective: the objective of the EM that made them; empty for other operators.
-        """
+        objective: the objective of the EM that made them; empty for other operators."""
         member: Any = self
         changed: Self = replace(member, latent=operators, objective=objective)
         return changed
@@ -96,14 +93,12 @@ class Member(ShortRepr, Generic[Input, Tree]):
 
         A formalism with another kind of charts makes a forest of them in `forest`.
 
-        inputs: one or more inputs.
-        """
+        inputs: one or more inputs."""
 
     def forest(self, charts: Any) -> WeighedForest:
         """Make the forest of charts, with a component for each input, whose weight is p̂ of the input.
 
-        charts: the charts of one or more inputs.
-        """
+        charts: the charts of one or more inputs."""
         weighed: WeighedForest = charts
         return weighed
 
@@ -115,9 +110,7 @@ class Member(ShortRepr, Generic[Input, Tree]):
     def parts(self, inputs: Sequence[Input], charts: Any) -> Found:
         """Find the parts that the trees of inputs may have; by default the edges of their charts, with `gains`.
 
-        inputs: one or more inputs.
-        charts: their charts.
-        """
+        inputs: one or more inputs."""
         weighed = self._weighed("chart", self.forest(charts), inputs)
         gains = self._checked_gains(weighed)
         item = weighed.forest.item
@@ -128,21 +121,16 @@ class Member(ShortRepr, Generic[Input, Tree]):
     def forest_of(self, trees: Sequence[Tree]) -> WeighedForest:
         """Build the forest of the derivations of given trees, with a component for each tree.
 
-        trees: one or more trees.
-        """
+        trees: one or more trees."""
 
     def score(self, trees: Sequence[Tree]) -> SignedLog:
-        """Estimate p̂ of T trees.
-
-        trees: the trees.
-        """
+        """Estimate p̂ of T trees."""
         return self._weighed("forest_of", self.forest_of(trees), trees).weight()
 
     def weigh(self, inputs: Sequence[Input]) -> SignedLog:
         """Sum p̂ over the derivations that inputs have in their charts.
 
-        inputs: one or more inputs.
-        """
+        inputs: one or more inputs."""
         return self._weighed("chart", self.forest(self.chart(inputs)), inputs).weight()
 
     @abstractmethod
@@ -150,22 +138,19 @@ class Member(ShortRepr, Generic[Input, Tree]):
         """Convert one s-tree back to a tree of the formalism.
 
         tree: an s-tree over the symbols and terminals of the operators.
-        given: the input that the s-tree derives; None for a tree that was drawn.
-        """
+        given: the input that the s-tree derives; None for a tree that was drawn."""
 
     def drawn(self, tree: SkeletalTrees, states: IntArray) -> Tree:
         """Convert an s-tree that was drawn to a tree of the formalism.
 
         tree: an s-tree of N nodes.
-        states: (N,) the latent state of each node.
-        """
+        states: (N,) the latent state of each node."""
         return self.output(tree)
 
     def gains(self, weighed: WeighedForest) -> FloatArray:
         """Compute the gain (E,) of each edge, which is its posterior as a part; by default that of its item.
 
-        weighed: the forest of one or more inputs, with E edges.
-        """
+        weighed: the forest of one or more inputs, with E edges."""
         return np.abs(weighed.marginals())[weighed.forest.item]
 
     def _weighed(self, question: str, weighed: Any, given: Sequence[Any]) -> WeighedForest:
@@ -226,8 +211,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
 
     A model has one or more members.  Probabilities are means over the members.
 
-    members: the members; their options are alike where the model uses those of the first member.
-    """
+    members: the members; their options are alike where the model uses those of the first member."""
 
     several: ClassVar[type[list[Any]]] = list  # the list of the parses of several inputs
 
@@ -263,8 +247,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
     def with_members(self, change: Callable[[MemberKind], MemberKind]) -> Self:
         """Replace each member.
 
-        change: the function that makes the new member of an old one.
-        """
+        change: the function that makes the new member of an old one."""
         model: Any = self
         changed: Self = replace(model, members=tuple(map(change, self.members)))
         return changed
@@ -272,10 +255,8 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
     def with_operators(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> Self:
         """Replace the latent operators of a model with one member by others over the same rules.
 
-        operators: operators over the rules of the latent operators.
         objective: the objective of the EM that made the operators, by iteration; empty without EM.
-        Raises ValueError if the model has several members.
-        """
+        Raises ValueError if the model has several members."""
         check_kind(operators, ObservableOperators)
         changed = self.grammar.with_operators(operators, objective)
         return self.with_members(lambda _: changed)
@@ -321,8 +302,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
     def chart(self, inputs: Sequence[Input]) -> list[Any]:
         """Take the first step: let each member find the derivations that inputs may have.
 
-        inputs: one or more inputs, in the form that members take.
-        """
+        inputs: one or more inputs, in the form that members take."""
         return [member.chart(inputs) for member in self.members]
 
     @cached_property
@@ -337,12 +317,11 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
 
     def find_parts(self, inputs: Sequence[Input], charts: Sequence[Any]) -> Analysis[Input]:
         """Take the second step: find the parts of trees, with the mean of their posteriors under the members that
+
         derive an input.
 
         inputs: T inputs, in the form that members take.
-        charts: the charts of each member.
-        Raises ValueError if there are not as many charts as members, or members have no parts in common.
-        """
+        Raises ValueError if there are not as many charts as members, or members have no parts in common."""
         if len(charts) != len(self.members):
             raise ValueError(f"there must be charts of each of the {len(self.members)} members, not of {len(charts)}")
         if len(charts) > 1 and not len(self.part_names):
@@ -369,15 +348,13 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
     def evidence(self, analysis: Analysis[Input]) -> Any:
         """Collect what the judges know of the inputs beside the parts; by default the record itself.
 
-        analysis: the record of the first two steps.
-        """
+        analysis: the record of the first two steps."""
         return analysis
 
     def judge_parts(self, analysis: Analysis[Input]) -> Analysis[Input]:
         """Take the third step: let the judges re-weigh the parts.
 
-        analysis: the record of the first two steps.
-        """
+        analysis: the record of the first two steps."""
         parts = analysis.parts
         if judges := self.judges:
             evidence = self.evidence(analysis)
@@ -388,8 +365,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
     def analyse(self, inputs: Sequence[Input]) -> Analysis[Input]:
         """Take the first three steps: chart, parts and judge.
 
-        inputs: one or more inputs, in the form that members take.
-        """
+        inputs: one or more inputs, in the form that members take."""
         return self.judge_parts(self.find_parts(inputs, self.chart(inputs)))
 
     def assemble(self, analysis: Analysis[Input], n_best: int = 1) -> list[list[Tree]]:
@@ -398,8 +374,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         By default, they are the derivations in the charts of all members with the largest sums of the posteriors of
         their edges' parts.
 
-        analysis: the record of the first three steps.
-        """
+        analysis: the record of the first three steps."""
         candidates: list[list[tuple[float, Tree]]] = [[] for _ in analysis.inputs]
         gain = np.append(analysis.judged.posterior, 0.0)
         for member, found in zip(self.members, analysis.found, strict=True):
@@ -416,19 +391,13 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         return [[tree for _, tree in of_input] for of_input in best]
 
     def score_trees(self, analysis: Analysis[Input], trees: Sequence[Sequence[Tree]]) -> SignedLog:
-        """Take the fifth step: estimate p̂ of the trees of all inputs, one after the other; there is at least one.
-
-        analysis: the record of the inputs.
-        trees: the trees of each input.
-        """
+        """Take the fifth step: estimate p̂ of the trees of all inputs, one after the other; there is at least one."""
         return self._weigh(list(chain.from_iterable(trees)))
 
     def fallback(self, analysis: Analysis[Input], at: int) -> Tree | None:
         """Make a tree of an input that no member derives; None if it has no tree.
 
-        analysis: the record of several inputs.
-        at: the number of the input.
-        """
+        analysis: the record of several inputs."""
         return None
 
     def parses(
@@ -439,8 +408,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         analysis: the record of the first three steps.
         n_best: the largest number of trees of an input.
         scored: whether to compute p̂ of trees.
-        settings: further settings of the formalism.
-        """
+        settings: further settings of the formalism."""
         trees = self.assemble(analysis, n_best, **settings)
         n_trees = sum(map(len, trees))
         weight = self.score_trees(analysis, trees) if scored and n_trees else SignedLog.unknown(n_trees)
@@ -468,8 +436,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         dependency trees are the arcs to each word.
 
         trees: the trees.  What is the same for all trees of an input is computed once.
-        Raises EstimationError if a tree has no word, or not one head for each word.
-        """
+        Raises EstimationError if a tree has no word, or not one head for each word."""
         places: dict[Hashable, list[int]] = {}
         inputs: list[tuple[Hashable, Input]] = []
         given = self._trees(trees)
@@ -488,10 +455,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         return posteriors
 
     def name_parts(self, analysis: Analysis[Input]) -> list[str]:
-        """Write the parts of one input as people read them; by default the symbols of edges.
-
-        analysis: the record of one input.
-        """
+        """Write the parts of one input as people read them; by default the symbols of edges."""
         symbol = self.grammar.forest(analysis.charts[0]).forest.symbol
         names = self.named_operators.symbols
         return [names[number] for number in symbol[analysis.parts.begin].tolist()]
@@ -499,10 +463,8 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
     def explain(self, given: Any, *, constraints: Any = None, least: float = 0.01) -> str:
         """Write what each step finds in an input: the sizes of charts, the likely parts, how they are judged, the tree.
 
-        given: the input.
         constraints: what is known of its tree; None for nothing.
-        least: the least posterior, before or after judging, of a part that is shown.
-        """
+        least: the least posterior, before or after judging, of a part that is shown."""
         checked("least", least, Annotated[float, AtLeast(0.0)])
         known = given if constraints is None else Partial(given, constraints)
         analysis = self.analyse([self.checked(known)])
@@ -512,17 +474,11 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         return "\n".join([steps, *(f"{parse.caption(1)}\n{self.write(parse.tree)}" for parse in parses)])
 
     def write(self, tree: Tree) -> str:
-        """Write a tree as people read it.
-
-        tree: the tree.
-        """
+        """Write a tree as people read it."""
         return str(tree)
 
     def score(self, trees: Iterable[Any]) -> SignedLog:
-        """Estimate the probabilities p̂ of T trees with their terminals, as sign and log: the mean over the members.
-
-        trees: the trees.
-        """
+        """Estimate the probabilities p̂ of T trees with their terminals, as sign and log: the mean over the members."""
         given = self._trees(trees)
         return self._weigh(given) if given else SignedLog.unknown(0)
 
@@ -531,21 +487,16 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
 
         The probability under a member is the sum of `score` over the derivations in its forest of the input.  Where
         the forest is pruned, probabilities are therefore lower bounds; the class says what is left out.  The logarithm
-        is -inf if the estimate is not above zero, which is possible for spectral models.
-
-        inputs: the inputs.
-        """
+        is -inf if the estimate is not above zero, which is possible for spectral models."""
         sums = [self._sum(batch).log_if_positive for batch in batches_of(self._inputs(inputs))]
         return np.concatenate(sums) if sums else np.zeros(0)
 
     def parse(self, given: Any, *, constraints: Any = None, **settings: Any) -> Parse[Tree]:
         """Find the tree of an input with the largest gain: the first that `parse_nbest` finds.
 
-        given: the input.
         constraints: what is known of its tree, for formalisms with constraints; None for nothing.
         settings: further settings of the formalism, which the class names.
-        Raises ValueError if the formalism has no tree for the input.
-        """
+        Raises ValueError if the formalism has no tree for the input."""
         parses = self.parse_nbest(given, 1, constraints=constraints, **settings)
         if not parses:
             raise ValueError("the model has no tree for this input")
@@ -554,11 +505,9 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
     def parse_nbest(self, given: Any, n_best: int, *, constraints: Any = None, **settings: Any) -> Parses[Tree]:
         """Find up to `n_best` different trees of an input, by falling gain.
 
-        given: the input.
         constraints: what is known of its tree; p̂ of a tree does not depend on it.
         settings: further settings of the formalism.
-        Raises ValueError if n_best < 1, or if the input or the constraints do not fit the model.
-        """
+        Raises ValueError if n_best < 1, or if the input or the constraints do not fit the model."""
         self._check_settings(n_best, **settings)
         known = given if constraints is None else Partial(given, constraints)
         (parses,) = self.parses(self.analyse([self.checked(known, **settings)]), n_best, **settings)
@@ -574,18 +523,15 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         inputs: the inputs; `Partial` joins one to constraints on its tree.
         jobs: the number of processes; see `model.batches.map_batches`.
         settings: further settings of the formalism.
-        Raises ValueError, before an input is read, if n_best < 1 or for settings that do not fit.
-        """
+        Raises ValueError, before an input is read, if n_best < 1 or for settings that do not fit."""
         self._check_settings(n_best, **settings)
         return map_batches(_parses_of, self, self._inputs(inputs, **settings), jobs, n_best, settings)
 
     def sample(self, n: int, rng: np.random.Generator, max_nodes: int = 10_000) -> list[Tree]:
         """Draw n independent trees, each from a member that is drawn at random.
 
-        n: the number of trees.
         max_nodes: the largest number of nodes of an s-tree.
-        Raises ValueError if the operators are not probabilities, or if an s-tree grows beyond `max_nodes` nodes.
-        """
+        Raises ValueError if the operators are not probabilities, or if an s-tree grows beyond `max_nodes` nodes."""
         checked("rng", rng, np.random.Generator)
         drawn: list[tuple[int, Tree]] = []
         of_tree = rng.integers(len(self.members), size=checked("n", n, Count))

@@ -86,7 +86,6 @@ def check_words(words: Sequence[str]) -> Sequence[str]:
 def check_labels(labels: Iterable[str], *, in_brackets: bool = False) -> None:
     """Raise ValueError for a label that no file can hold: an empty one, or one with white space or half a character.
 
-    labels: the labels or tags.
     in_brackets: whether the labels stand in a tree of brackets, so that they cannot have brackets either.
 
     >>> check_labels(["NP", "V(P"], in_brackets=True)
@@ -113,8 +112,6 @@ def _fault(text: str, wrong: re.Pattern[str], remedy_if_empty: str, remedy: str)
 def check_sentences(sentences: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
     """Yield sentences one by one; raise the errors of `check_words`, with the number of the sentence.
 
-    sentences: the words of each sentence.
-
     >>> list(check_sentences([["dogs", "run"], "no"]))
     Traceback (most recent call last):
     TypeError: sentence 2: a sentence is a sequence of words, not the string 'no'; parse_text and tag_text take raw text
@@ -129,9 +126,6 @@ def check_sentences(sentences: Iterable[Sequence[str]]) -> Iterator[Sequence[str
 
 def check_trees(trees: Iterable[NamedTree], kind: type[NamedTree]) -> Iterator[NamedTree]:
     """Yield trees one by one, as all trainings and all questions about trees read them.
-
-    trees: several trees.
-    kind: the class of the trees.
 
     Raises TypeError for an object of another class, and ValueError for words and labels that no file can hold, with the
     number of the tree.
@@ -157,7 +151,6 @@ def check_trees(trees: Iterable[NamedTree], kind: type[NamedTree]) -> Iterator[N
 def check_kind(given: object, expected: type | UnionType) -> None:
     """Raise TypeError unless an object is of a class.
 
-    given: the object to check.
     expected: the class that it must have, or several of which it must have one.
 
     >>> check_kind(1.0, int)
@@ -173,8 +166,7 @@ class Partial(NamedTuple, Generic[Sentence, Constraints]):
     """A sentence whose tree is partly known.
 
     sentence: the sentence, as the parser takes it.
-    constraints: the conditions that its tree must meet.
-    """
+    constraints: the conditions that its tree must meet."""
 
     sentence: Sentence
     constraints: Constraints
@@ -183,11 +175,9 @@ class Partial(NamedTuple, Generic[Sentence, Constraints]):
 class Parse(NamedTuple, Generic[Tree]):
     """A tree for a sentence, and its estimated probability p̂.
 
-    tree: the tree.
     sign: the sign of p̂, which may be negative; 0 for a fallback, and if p̂ is not computed.
     log: log |p̂|; -inf for p̂ = 0, and NaN if it is not computed.
-    is_fallback: whether no grammar derives the sentence, so that the tree is flat.
-    """
+    is_fallback: whether no grammar derives the sentence, so that the tree is flat."""
 
     tree: Tree
     sign: int
@@ -208,8 +198,7 @@ class Parse(NamedTuple, Generic[Tree]):
     def caption(self, rank: int) -> str:
         """Name the tree by its rank, with its score if that was computed.
 
-        rank: the rank, from 1.
-        """
+        rank: the rank, from 1."""
         score = "" if np.isnan(self.log) else f": log |p̂| = {self.log:.2f}"
         return f"Tree {rank}{', FALLBACK' * self.is_fallback}{', impossible' * self.is_impossible}{score}"
 

@@ -33,8 +33,7 @@ class Parts(NamedTuple):
     sentence: (P,) the number of the sentence.
     begin, end: (P,) the place among the words of the sentence.
     label: (P,) the number of the label.
-    posterior: (P,) the posterior, or what a judge replaced it by.
-    """
+    posterior: (P,) the posterior, or what a judge replaced it by."""
 
     sentence: IntArray
     begin: IntArray
@@ -59,11 +58,7 @@ class Parts(NamedTuple):
         return Parts(*map(np.concatenate, zip(*numbered, strict=True)))
 
     def merge(self) -> Parts:
-        """Join parts with the same place and label, and add their posteriors; sort by sentence, place and label.
-
-        >>> Parts(*np.array([[0, 0], [0, 0], [1, 1], [2, 2]]), np.array([0.25, 0.5])).merge().posterior
-        array([0.75])
-        """
+        """Join parts with the same place and label, and add their posteriors; sort by sentence, place and label."""
         rows, which = Rules.distinct(np.stack(self[:4], axis=1))
         sentence, begin, end, label = np.ascontiguousarray(rows.T)
         posterior = np.bincount(which, self.posterior, minlength=len(rows)).astype(float)
@@ -72,12 +67,7 @@ class Parts(NamedTuple):
     def find(self, others: Parts) -> IntArray:
         """Find the row (n,) of each of n other parts; -1 for a part that is absent, or whose label is -1.
 
-        The rows must be different and sorted, as `merge` returns them.
-
-        >>> parts = Parts(*np.array([[0, 0], [0, 0], [1, 2], [3, 4]]), np.array([0.5, 0.5]))
-        >>> parts.find(Parts(*np.array([[0, 0], [0, 0], [2, 2], [4, -1]]), np.ones(2)))
-        array([ 1, -1])
-        """
+        The rows must be different and sorted, as `merge` returns them."""
         return Rules.find(np.stack(self[:4], axis=1), np.stack(others[:4], axis=1))
 
 
@@ -86,12 +76,7 @@ def average(of_members: Sequence[Parts], n_members: IntArray) -> Parts:
 
     The result is sorted as by `Parts.merge`.
 
-    n_members: (T,) the number of members that derive each of T sentences.
-
-    >>> one, two = (Parts(*np.array([[0, 0], [0, 0], [1, 2], [0, label]]), np.ones(2)) for label in (1, 2))
-    >>> average([one, two], np.array([2])).posterior
-    array([1. , 0.5, 0.5])
-    """
+    n_members: (T,) the number of members that derive each of T sentences."""
     if len(of_members) == 1:  # which derives every sentence that it finds parts in
         return of_members[0].merge()
     every = Parts(*map(np.concatenate, zip(*of_members, strict=True)))
@@ -102,10 +87,7 @@ class Judge(Protocol[Evidence]):
     """A model that re-weighs parts by what the members do not see."""
 
     def judge(self, parts: Parts, evidence: Evidence) -> Parts:
-        """Replace the posteriors of parts, or their labels.
-
-        evidence: what the parts are judged by, such as the words of their sentences.
-        """
+        """Replace the posteriors of parts, or their labels."""
 
 
 def jackknife(
@@ -122,9 +104,7 @@ def jackknife(
     Tree i is in fold i modulo the number of folds.  A single tree has no folds, because no other tree is left to learn
     from.
 
-    weighted: the trees and their weights.
     n_folds: the number of folds; fewer if there are fewer trees.
-    learn: makes a model of trees and weights.
     folds: the fold of each tree, in place of its number modulo the number of folds.
     stage: the name of the work, which the listener is told.
 

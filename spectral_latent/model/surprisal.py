@@ -27,8 +27,7 @@ class Surprisal(NamedTuple):
     lexical: (n,) the surprisal of the word, given that its tag is one that it may have.
     syntactic: (n,) the surprisal of its tags: of a tag that the word may have.
     end: the surprisal of the end of the sentence after its last word.
-    seen: (n,) whether the word was seen in training.
-    """
+    seen: (n,) whether the word was seen in training."""
 
     total: FloatArray
     lexical: FloatArray
@@ -47,7 +46,6 @@ class Prefixes(NamedTuple):
 
     words: (n + 1,) the probability that a sentence begins with the first i words, for i from 0 to n.
     tags: (n,) the probability that a sentence begins with the first i words, and a tag that word i may have follows.
-    sentence: the probability that a sentence consists of the n words.
     """
 
     words: FloatArray
@@ -108,8 +106,7 @@ class NextWords(NamedTuple):
 
     prefixes: (n + 1,) natural logarithms of the probabilities of the prefixes.
     following: (n + 1, X + 1) the probabilities of the X terminals, and of the end, after each prefix.  A row is NaN
-    if no sentence begins with the prefix.
-    """
+    if no sentence begins with the prefix."""
 
     prefixes: FloatArray
     following: FloatArray

@@ -42,7 +42,6 @@ def low_rank_tensor(tensor: Tensor, rank: int) -> Tensor:
 
     A tensor that would not become smaller, or that has at most `rank` terms already, is returned unchanged.
 
-    tensor: a tensor of non-negative numbers.
     rank: the largest number of terms, at least 1.
     Raises ValueError for a rank below 1 and for negative numbers.
 
@@ -70,8 +69,7 @@ def _fit_terms(dense: FloatArray, rank: int) -> list[FloatArray]:
     """Find terms by cross approximation, and update all their legs in turn.
 
     dense: (m_a, m_b, m_c) the tensor T, with a positive number at every index of each leg.
-    Returns factors (Q, m_a), (Q, m_b) and (Q, m_c).
-    """
+    Returns factors (Q, m_a), (Q, m_b) and (Q, m_c)."""
     legs = [np.zeros((rank, m)) for m in dense.shape]
     n_terms = _add_crosses(dense.copy(), *legs)
     if n_terms == 0:
@@ -99,8 +97,7 @@ def _add_crosses(rest: FloatArray, first: FloatArray, second: FloatArray, third:
 
     rest: (m_a, m_b, m_c) the tensor T, from which the terms are subtracted.
     first, second, third: (Q, m_a), (Q, m_b) and (Q, m_c) zeros, which get the factors.
-    Returns the number of terms.
-    """
+    Returns the number of terms."""
     m_a, m_b, m_c = rest.shape
     least = 0.0
     for q in range(len(first)):
@@ -142,8 +139,7 @@ def _add_crosses(rest: FloatArray, first: FloatArray, second: FloatArray, third:
 def _spread(factor: FloatArray, sums: FloatArray) -> FloatArray:
     """Normalise the rows of a factor (Q, m) to distributions (Q, m), after a share of the sums is added to each row.
 
-    sums: (m,) the sums of T over the other legs.
-    """
+    sums: (m,) the sums of T over the other legs."""
     leg: FloatArray = factor + factor.sum(axis=1, keepdims=True) * (_SPREAD * sums / sums.sum())
     leg /= leg.sum(axis=1, keepdims=True)
     return leg
@@ -166,8 +162,7 @@ def _update(
     weights: (Q,) the masses of the terms.
     leg: (Q, m) the distributions of the leg.
     left, right: (Q, m') and (Q, m'') the distributions of the other legs.
-    pairs, ratio, gain: room for (Q, m' m''), (m, m' m'') and (Q, m) numbers.
-    """
+    pairs, ratio, gain: room for (Q, m' m''), (m, m' m'') and (Q, m) numbers."""
     n_terms, width = right.shape
     for q in range(n_terms):
         for i in range(leg.shape[1]):

@@ -70,8 +70,7 @@ class RuleTable(ShortRepr):
     root: (S, M) the numbers of root symbols.
     leaf: (R0, M) the numbers of leaf rules.
     unary: (R1, M, M) the numbers of unary rules.
-    binary: R2 tensors, kept as `Tensors`; any sequence of `Tensor` may be given.
-    """
+    binary: R2 tensors, kept as `Tensors`; any sequence of `Tensor` may be given."""
 
     rules: Rules
     states: IntArray
@@ -107,8 +106,7 @@ class RuleTable(ShortRepr):
     def scale(self: Table, factors: FloatArray) -> Table:
         """Multiply the numbers of every rule by the factor of its parent's state.
 
-        factors: (S, M) the factor of each state of each symbol.
-        """
+        factors: (S, M) the factor of each state of each symbol."""
         data = self.binary.data.copy()
         binary = self.binary.with_data(data)
         for a, matrix in zip(self.rules.binary[:, 0].tolist(), binary.matrices(), strict=True):
@@ -124,8 +122,7 @@ class RuleTable(ShortRepr):
         rules: rules of this table, with the numbers of n symbols and X terminals in the other table.
         symbol: (n,) the number of each of these symbols in this table.
         terminal: (X,) the number of each of these terminals in this table.
-        Raises ValueError if a rule is missing in this table.
-        """
+        Raises ValueError if a rule is missing in this table."""
         here = np.stack([symbol[rules.leaf[:, 0]], terminal[rules.leaf[:, 1]]], axis=1)
         leaf = Rules.find(self.rules.leaf, here)
         unary = Rules.find(self.rules.unary, symbol[rules.unary])
@@ -146,8 +143,7 @@ class RuleTable(ShortRepr):
         """Add the numbers of the rules of both tables; a rule or a symbol that one table lacks counts as zero there.
 
         other: a table of the same kind, whose symbols have the same numbers of states.
-        Raises ValueError if they have others, or if the largest numbers of states differ.
-        """
+        Raises ValueError if they have others, or if the largest numbers of states differ."""
         common = min(self.n_symbols, other.n_symbols)
         width = self.root.shape[1]
         if width != other.root.shape[1] or not np.array_equal(self.states[:common], other.states[:common]):
@@ -178,9 +174,7 @@ class Counts(RuleTable):
     def of_trees(trees: SkeletalTrees, weight: FloatArray | None = None) -> Counts:
         """Count the roots and rules of trees, with one state a symbol.
 
-        trees: the T trees.
-        weight: (T,) the weight of each tree; 1 if not given.
-        """
+        weight: (T,) the weight of each tree; 1 if not given."""
         rules = trees.rules
         rule = trees.rule
         n_symbols = int(trees.symbol.max(initial=-1)) + 1
@@ -207,8 +201,7 @@ class Counts(RuleTable):
         root: (S,) the number of each root symbol.
         leaf: (R0,) the number of each leaf rule.
         unary: (R1,) the number of each unary rule.
-        binary: (R2,) the number of each binary rule.
-        """
+        binary: (R2,) the number of each binary rule."""
         states = np.ones(len(root), dtype=np.int64)
         return Counts(rules, states, root[:, None], leaf[:, None], unary[:, None, None], Tensors.scalars(binary))
 
@@ -223,11 +216,7 @@ class Counts(RuleTable):
         return np.asarray(self.sums().sum(axis=1))
 
     def __add__(self, other: Counts) -> Counts:
-        """Add the counts of other trees.  A rule or a symbol that one table lacks counts as zero there.
-
-        Raises ValueError if a symbol has different numbers of states in the tables, or if their largest numbers of
-        states differ.
-        """
+        """Add the counts of other trees.  A rule or a symbol that one table lacks counts as zero there."""
         return self.merge(other)
 
 
@@ -237,8 +226,7 @@ class ExpectedCounts(RuleTable):
 
     In a factored tensor, each factor has its own counts; the counts of a term have the same sum in all three factors.
 
-    log_likelihood: the sum of log Z over the components of the forest, each times its weight; 0 for a prior.
-    """
+    log_likelihood: the sum of log Z over the components of the forest, each times its weight; 0 for a prior."""
 
     log_likelihood: float = 0.0
 
@@ -296,8 +284,7 @@ def _union_of_tensors(
 def _sum_of_dense(n_rules: int, pairs: Sequence[tuple[IntArray, Tensors]]) -> Tensors:
     """Add dense tensors of rules 0 ... n_rules - 1, without a loop over rules.
 
-    pairs: the rules (R,) of some tensors, each at most once, and these tensors.
-    """
+    pairs: the rules (R,) of some tensors, each at most once, and these tensors."""
     shapes = np.ones((n_rules, 3), dtype=np.int64)
     for rules, tensors in pairs:
         shapes[rules] = tensors.shapes
@@ -327,8 +314,7 @@ class PackedOperators(NamedTuple):
 def _view(column: NDArray[Any]) -> NDArray[Any]:
     """Make a read-only view of a column (n, ...), or of a copy in C order.
 
-    Arrays of files are read-only, and functions would be compiled again for each mixture of both kinds of arrays.
-    """
+    Arrays of files are read-only, and functions would be compiled again for each mixture of both kinds of arrays."""
     view = np.ascontiguousarray(column).view()
     view.setflags(write=False)
     return view
@@ -349,8 +335,7 @@ class ObservableOperators(RuleTable):
     singular_values: (S, K) the singular values of each symbol's Ω̂, the largest first, with zeros for a symbol that has
     fewer than K; K is at least the largest number of states.  None if no decomposition has found the latent spaces.
     Raises ValueError if rules, states and arrays do not fit together, because compiled code does not check them.  For
-    the same reason rules and states cannot be written to afterwards.
-    """
+    the same reason rules and states cannot be written to afterwards."""
 
     probabilities: bool = False
     singular_values: FloatArray | None = None
@@ -449,8 +434,7 @@ class ObservableOperators(RuleTable):
 
         rules: (n, 2) symbol and terminal of each new rule.
         source: (n,) the present leaf rule whose vector each new rule takes.
-        factor: (n,) the factor of this vector.
-        """
+        factor: (n,) the factor of this vector."""
         return self.with_leaf_rules(rules, self.leaf[source] * factor[:, None])
 
     def restrict(self, rules: Rules, symbol: IntArray, terminal: IntArray) -> ObservableOperators:

@@ -61,8 +61,7 @@ class Tensor:
     def of_dense(dense: FloatArray) -> Tensor:
         """Make a tensor from its numbers.
 
-        dense: (m_a, m_b, m_c) the numbers.
-        """
+        dense: (m_a, m_b, m_c) the numbers."""
         m_a, m_b, m_c = dense.shape
         return Tensor(np.empty((0, m_a)), np.empty((0, m_b)), np.empty((0, m_c)), dense)
 
@@ -98,18 +97,14 @@ class Tensor:
     def transform(self, maps: tuple[FloatArray, FloatArray, FloatArray]) -> Tensor:
         """Apply a linear map (m'_k, m_k) to each of the three legs.
 
-        maps: matrices (m'_a, m_a), (m'_b, m_b) and (m'_c, m_c).
-        """
+        maps: matrices (m'_a, m_a), (m'_b, m_b) and (m'_c, m_c)."""
         a, b, c = maps
         if self.dense is not None:
             return Tensor.of_dense(b @ np.tensordot(a, self.dense, axes=1) @ c.T)
         return Tensor(self.first @ a.T, self.second @ b.T, self.third @ c.T)
 
     def scale(self, factor: float) -> Tensor:
-        """Multiply the tensor by a number.
-
-        factor: the number to multiply by.
-        """
+        """Multiply the tensor by a number."""
         if self.dense is not None:
             return Tensor.of_dense(self.dense * factor)
         return Tensor(self.first * factor, self.second, self.third)
@@ -135,8 +130,7 @@ class Tensor:
     def apply_right(self, right: FloatArray) -> FloatArray:
         """Fill in the right child's vector (m_c,); a matrix (m_a, m_b) remains.
 
-        right: (m_c,) the vector of the right child.
-        """
+        right: (m_c,) the vector of the right child."""
         if self.dense is not None:
             return np.asarray(np.einsum("abc,c->ab", self.dense, right))
         return np.asarray((self.first.T * (self.third @ right)) @ self.second)
@@ -196,8 +190,7 @@ class Tensors(Sequence[Tensor]):
     def of(tensors: Iterable[Tensor]) -> Tensors:
         """Pack tensors, each in its cheaper form.
 
-        tensors: R tensors of any shapes.
-        """
+        tensors: R tensors of any shapes."""
         shapes: list[tuple[int, int, int]] = []
         terms: list[int] = []
         numbers = bytearray()  # grows in place, so that the numbers are never in memory twice
@@ -215,8 +208,7 @@ class Tensors(Sequence[Tensor]):
     def scalars(values: FloatArray) -> Tensors:
         """Make tensors of shape (1, 1, 1) from numbers, for rules over symbols with one state.
 
-        values: (R,) the only number of each tensor.
-        """
+        values: (R,) the only number of each tensor."""
         return Tensors(np.ones((len(values), 3), dtype=np.int64), np.zeros(len(values), dtype=np.int64), values)
 
     @cached_property
@@ -233,7 +225,6 @@ class Tensors(Sequence[Tensor]):
 
         shapes: (R, 3) the shape of each tensor.
         terms: (R,) the number of terms of each tensor; 0 if it is multiplied out.
-        size: the size of the array of all numbers.
 
         >>> Tensors.check_sizes(np.full((16, 3), 2**20), np.zeros(16, dtype=np.int64), 0)
         Traceback (most recent call last):
@@ -300,8 +291,7 @@ class Tensors(Sequence[Tensor]):
     def with_data(self, data: FloatArray) -> Tensors:
         """Replace the numbers; the layout stays.
 
-        data: (offset[R],) the new numbers.
-        """
+        data: (offset[R],) the new numbers."""
         return Tensors(self.shapes, self.terms, data)
 
     def matrices(self) -> Iterator[FloatArray]:

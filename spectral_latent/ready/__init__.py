@@ -71,10 +71,7 @@ def find_model(path: str | os.PathLike[str]) -> Path:
 
 
 def missing_model(path: str | os.PathLike[str]) -> str:
-    """Say that there is no such file, and which names of ready models there are if the path may be a name.
-
-    path: the path that is not a file.
-    """
+    """Say that there is no such file, and which names of ready models there are if the path may be a name."""
     if not _is_name(path):
         return f"{path}: No such file or directory"
     names = ", ".join(model.name for model in ready_models())

@@ -37,8 +37,7 @@ Tree: TypeAlias = Phrase | DependencySentence
 class CandidateError(ValueError):
     """An error for an inconsistent n-best list; the message names the sentence and the candidate, and says what to do.
 
-    number: the place of the candidate in its list, from 1.
-    """
+    number: the place of the candidate in its list, from 1."""
 
     def __init__(self, message: str, number: int) -> None:
         super().__init__(message)
@@ -81,8 +80,7 @@ class Candidate(NamedTuple):
     def rescore(self, score: float) -> Candidate:
         """Return the tree with one more score, which comes first.
 
-        score: the new score of the candidate.
-        """
+        score: the new score of the candidate."""
         return Candidate.of(self.tree, (score, *self.scores))
 
 
@@ -105,7 +103,6 @@ class NBest:
 
     A list may have any number of candidates; it has none if the parser failed.
 
-    id: the name of the sentence.
     candidates: trees over these words, all of one formalism and with the same number of scores.
 
     Raises CandidateError for a candidate with a word or a label that no file can hold, of another formalism than the
@@ -131,7 +128,6 @@ class NBest:
         """Make the list of a sentence.
 
         candidates: trees over the words of the sentence, the best first.
-        id: the name of the sentence.
         words: the words of the sentence; if not given, the words of the first candidate.
 
         >>> NBest.of([], id="7", words=["run"])
@@ -181,8 +177,6 @@ class NBest:
 
     def rescore(self, scores: Iterable[float]) -> NBest:
         """Return the list with one more score for every candidate, in the same order.
-
-        scores: the new score of each candidate.
 
         >>> NBest.of([Candidate(Phrase("UH", ("Yes",)))]).rescore([0.5]).candidates[0].score
         0.5
@@ -259,7 +253,6 @@ def parses_to_nbest(parses: Sequence[Parse[Phrase]] | Sequence[Parse[DependencyS
     """Make the n-best list of a sentence from its parses; scores are log |p̂|.
 
     parses: the parses of one sentence, the best first.
-    id: the name of the sentence.
 
     >>> model = ConstituencyModel.train([Phrase("S", (Phrase("NN", ("dogs",)), Phrase("VB", ("run",))))])
     >>> nbest = parses_to_nbest(model.parse_nbest(["dogs", "run"], 5))
@@ -272,10 +265,8 @@ def parses_to_nbest(parses: Sequence[Parse[Phrase]] | Sequence[Parse[DependencyS
 def parser_nbest(model: Parser, trees: Iterable[Tree], n_best: int, *, jobs: int | None = 1) -> Iterator[NBest]:
     """Parse the sentences of gold trees to n-best lists, which are numbered from 1.
 
-    model: the parser that makes the lists.
     trees: trees of the model's formalism.
     n_best: the largest number of candidates of a list.
-    jobs: the number of processes.
 
     Raises ValueError for a tree of another formalism or without words, and for n_best < 1.
 
@@ -298,9 +289,7 @@ def jackknifed_nbest(
     must not be a latent model of that reranker, because it learnt from the sentences.
 
     model: a parser; the other parsers have its options.
-    trees: the training trees of the parser.
     n_best: the largest number of candidates of a list.
-    folds: the number of other parsers.
     jobs: the number of threads that train, and of processes that parse.
 
     >>> gold = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("run",)))) for noun in ("cats", "dogs", "men")]
@@ -328,7 +317,6 @@ def jackknife(
     trees: gold trees, or anything else that a parser learns from.
     parse_fold: a function of the trees to learn from and the trees whose sentences are to be parsed, which returns the
         lists of the latter in their order.
-    folds: the number of parsers.
 
     Raises ValueError for fewer than two folds or fewer trees than folds, and if lists are missing.
 

@@ -40,8 +40,7 @@ class RerankerOptions(Options):
 
     penalty: λ, the weight of the squared norm of the weights.
     iterations: the largest number of iterations of L-BFGS for each of the two losses.
-    folds: the number of folds of cross-validation.
-    """
+    folds: the number of folds of cross-validation."""
 
     penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 1.0
     iterations: Annotated[int, AtLeast(1)] = 200
@@ -93,8 +92,7 @@ class CandidateChoice:
         options: the settings of training; the defaults if not given.
 
         Raises EstimationError if a gain is missing or is not a finite number, or if there are not two lists whose
-        candidates differ in gain.
-        """
+        candidates differ in gain."""
         options = given_or(RerankerOptions(), options)
         gain = np.asarray(gains, dtype=float)
         if gain.shape != (len(table.values),) or not np.isfinite(gain).all():
@@ -111,10 +109,7 @@ class CandidateChoice:
         return CandidateChoice(options, table.names, _learn(table, gain, options), held_out)
 
     def scores(self, table: FeatureTable) -> FloatArray:
-        """Compute w·x (n,) of every candidate.  Raises ValueError if a feature is missing.
-
-        table: the features of n candidates.
-        """
+        """Compute w·x (n,) of every candidate.  Raises ValueError if a feature is missing."""
         return np.asarray(table.align(self.names).values @ self.weights)
 
     def rerank(self, table: FeatureTable) -> IntArray:
@@ -125,11 +120,7 @@ class CandidateChoice:
 def best_of_lists(scores: FloatArray, start: IntArray) -> IntArray:
     """Find the place (L,) of the largest score (n,) in each list, the first of equals; -1 in a list without rows.
 
-    start: (L + 1,) the first row of each list, and n.
-
-    >>> best_of_lists(np.array([1.0, 2.0, 0.0]), np.array([0, 2, 2, 3]))
-    array([ 1, -1,  0])
-    """
+    start: (L + 1,) the first row of each list, and n."""
     return np.array([scores[i:j].argmax() if i < j else -1 for i, j in pairwise(start.tolist())], dtype=np.int64)
 
 
@@ -174,8 +165,7 @@ def choice_losses(
     x: (n, d) the scaled features.
     gain: (n,) the scaled gains.
     is_best: (n,) whether no candidate of the list has a larger gain.
-    start: (L + 1,) the first row of each list, none of which is empty, and n.
-    """
+    start: (L + 1,) the first row of each list, none of which is empty, and n."""
     score = x @ w
     p, log_sum = _softmax(score, start)
     best, log_sum_of_best = _softmax(np.where(is_best, score, -np.inf), start)

@@ -82,8 +82,7 @@ class FeatureTable:
 
         columns: (n,) the values of each feature, by its name.
         sizes: (L,) the number of candidates of each list.
-        ids: (L,) the names of the sentences.
-        """
+        ids: (L,) the names of the sentences."""
         start = np.concatenate([[0], np.cumsum(list(sizes), dtype=np.int64)])
         values = np.array([np.asarray(column, dtype=float) for column in columns.values()])
         return FeatureTable(tuple(columns), values.reshape(len(columns), start[-1]).T, start, tuple(ids))
@@ -96,10 +95,7 @@ class FeatureTable:
     def join(self, *others: FeatureTable) -> FeatureTable:
         """Join the features of several tables of the same candidates.
 
-        others: tables of other features of the same candidates.
-
-        Raises ValueError for tables of other lists, and for a feature that is in two tables.
-        """
+        Raises ValueError for tables of other lists, and for a feature that is in two tables."""
         tables = (self, *others)
         if any(table.ids != self.ids or not np.array_equal(table.start, self.start) for table in others):
             raise ValueError("tables of different lists cannot be joined; make both from one file")
@@ -140,8 +136,7 @@ class FeatureTable:
     def rows_of(self, lists: IntArray) -> IntArray:
         """Return the places of the rows of some lists, one list after the other.
 
-        lists: (n,) the places of lists.
-        """
+        lists: (n,) the places of lists."""
         return np.concatenate([np.zeros(0, np.int64), *(np.arange(self.start[i], self.start[i + 1]) for i in lists)])
 
 
@@ -186,8 +181,7 @@ class BaseFeatures:
 
         lists: L lists of n candidates in all.
 
-        Raises ValueError for a list whose candidates have another number of scores.
-        """
+        Raises ValueError for a list whose candidates have another number of scores."""
         return measure_table(self.names, map(self._columns, filter(len, lists)), lists)
 
     def _columns(self, nbest: NBest) -> FloatArray:
@@ -212,8 +206,7 @@ def measure_table(names: Sequence[str], blocks: Iterable[FloatArray], lists: Seq
     """Make the table of measures of lists.
 
     names: (d,) the names of the features.
-    blocks: the features (n, d) of each list that has candidates.
-    """
+    blocks: the features (n, d) of each list that has candidates."""
     values = np.concatenate([np.zeros((0, len(names))), *blocks])
     columns = dict(zip(names, values.T, strict=True))
     return FeatureTable.of(columns, [len(nbest) for nbest in lists], [nbest.id for nbest in lists])
@@ -222,8 +215,7 @@ def measure_table(names: Sequence[str], blocks: Iterable[FloatArray], lists: Seq
 def finite_scores(score: FloatArray) -> FloatArray:
     """Replace -inf among the scores (n,) of a list by its smallest finite score, or by 0 if there is none.
 
-    score: (n,) one score of each candidate of a list.
-    """
+    score: (n,) one score of each candidate of a list."""
     is_finite = np.isfinite(score)
     return np.where(is_finite, score, score[is_finite].min() if is_finite.any() else 0.0)
 
@@ -266,8 +258,7 @@ class LatentFeatures:
     def table(self, lists: Sequence[NBest]) -> FeatureTable:
         """Compute the features of lists.  Raises ValueError for trees of another formalism than the model's.
 
-        lists: L lists of n candidates in all.
-        """
+        lists: L lists of n candidates in all."""
         check_formalism(lists, isinstance(self.model, DependencyModel), "model")
         columns = chain.from_iterable(map(self._columns, batches_of(nbest for nbest in lists if len(nbest))))
         return measure_table(self.names, columns, lists)

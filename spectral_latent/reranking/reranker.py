@@ -40,10 +40,8 @@ class CandidateFeatures(ShortRepr):
 
     has_heads: whether the candidates are dependency trees.
     n_scores: the number of scores of each candidate.
-    models: the latent models, by name.
 
-    Raises ValueError for a model's name that is empty, has a colon, or is the name of another group of features.
-    """
+    Raises ValueError for a model's name that is empty, has a colon, or is the name of another group of features."""
 
     has_heads: bool
     n_scores: Annotated[int, AtLeast(0), AtMost(10_000)]
@@ -85,8 +83,7 @@ class CandidateFeatures(ShortRepr):
 
         lists: L lists of n candidates in all.
 
-        Raises ValueError for trees of another formalism, and for candidates with another number of scores.
-        """
+        Raises ValueError for trees of another formalism, and for candidates with another number of scores."""
         check_formalism(lists, self.has_heads, "reranker")
         first, *others = (part.table(lists) for part in self._parts())
         return first.join(*others)
@@ -100,9 +97,6 @@ class CandidateFeatures(ShortRepr):
 @dataclass(frozen=True, repr=False)
 class Reranker(StoredModel):
     """A reranker, which chooses candidates by the weights of their features.
-
-    features: the features of candidates.
-    choice: the weights of these features.
 
     Raises ValueError for weights of other features.
 
@@ -147,26 +141,21 @@ class Reranker(StoredModel):
         models: latent models, by name; none if not given.
         options: the settings of training; the defaults if not given.
 
-        Raises ValueError as `CandidateFeatures` does, and EstimationError as `CandidateChoice.train` does.
-        """
+        Raises ValueError as `CandidateFeatures` does, and EstimationError as `CandidateChoice.train` does."""
         features = CandidateFeatures.train(lists, models)
         return Reranker(features, CandidateChoice.train(features.table(lists), gains, options))
 
     def rerank(self, lists: Sequence[NBest]) -> IntArray:
         """Return the place (L,) of the best candidate in each list; -1 in a list without candidates.
 
-        lists: L n-best lists.
-
-        Raises ValueError as `CandidateFeatures.table` does.
-        """
+        Raises ValueError as `CandidateFeatures.table` does."""
         return self.choice.rerank(self.features.table(lists))
 
     def rescore(self, lists: Sequence[NBest]) -> list[NBest]:
         """Put the reranker's score before the other scores of every candidate.
 
         lists: n-best lists, whose order does not change.
-        Raises ValueError as `rerank` does.
-        """
+        Raises ValueError as `rerank` does."""
         table = self.features.table(lists)
         scores = self.choice.scores(table)
         spans = zip(lists, pairwise(table.start.tolist()), strict=True)
@@ -175,9 +164,7 @@ class Reranker(StoredModel):
     def rank(self, nbest: NBest) -> IntArray:
         """Return the places (n,) of the candidates by falling score.
 
-        nbest: a list of n candidates.
-        Raises ValueError as `rerank` does.
-        """
+        Raises ValueError as `rerank` does."""
         return np.argsort(-self.choice.scores(self.features.table([nbest])), kind="stable")
 
     def parse_all(
@@ -244,8 +231,7 @@ class Reranker(StoredModel):
         parser: the model named `latent`, if training had such a model and it is not among the given ones.
         max_bytes: the largest memory of the reranker's arrays, in bytes.
 
-        Raises ModelFileError if the file is not a whole reranker of this version, or if other models are given.
-        """
+        Raises ModelFileError if the file is not a whole reranker of this version, or if other models are given."""
         with open_model(path, cls.kind, max_bytes) as (arrays, settings):
             given = dict(models or {})
             if parser is not None and LATENT in settings["models"]:
@@ -258,8 +244,7 @@ class Reranker(StoredModel):
         """Make a reranker of the contents of its file.
 
         contents: the arrays and the settings of the file.
-        given: the latent models of training, by the same names, as `models`; none if not given.
-        """
+        given: the latent models of training, by the same names, as `models`; none if not given."""
         arrays, settings = contents
         models = given.get("models", {})
         needed = checked("the latent models", settings["models"], dict)

@@ -58,8 +58,7 @@ class OpenPositions(NamedTuple):
     """Terminals n ... n + V - 1, besides the n observations: kinds of positions of which more or less is known.
 
     observation: (V,) the observation; -1 if it is missing.
-    allowed: (V, m) whether the position may have each state.
-    """
+    allowed: (V, m) whether the position may have each state."""
 
     observation: IntArray
     allowed: BoolArray
@@ -88,9 +87,7 @@ class ChainCounts:
     ends: (m,) the expected count of each state at last positions, Σ γ.
     pairs: (m, m) the expected count of each pair of neighbouring states, Σ ξ.
     emitted: (n, m) the expected count of each observation with each state, Σ γ.
-    log_likelihood: the sum of the log-likelihoods of all sequences, each times its weight.
-    n_sequences: the number of sequences.
-    """
+    log_likelihood: the sum of the log-likelihoods of all sequences, each times its weight."""
 
     begins: FloatArray
     ends: FloatArray
@@ -109,10 +106,7 @@ class ChainCounts:
         return float(self.begins.sum())
 
     def chain(self, initial: FloatArray, transition: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Compute the likeliest probabilities of first states (m,) and of next states (m, m).
-
-        initial, transition: the probabilities of states that are never visited, which they keep.
-        """
+        """Compute the likeliest probabilities of first states (m,) and of next states (m, m)."""
         pairs = self.pairs.sum(axis=1, keepdims=True)
         return _shares(self.begins, self.begins.sum(), initial), _shares(self.pairs, pairs, transition)
 
@@ -131,9 +125,7 @@ class ChainCounts:
     def maximise(self, model: HiddenMarkov, prior: FloatArray | float = 0.0) -> HiddenMarkov:
         """Make the model under which these counts are likeliest: the M-step.
 
-        model: the model of the counts; a state that is never visited keeps its probabilities.
-        prior: (n,) pseudo-counts of observations, which every state gets.
-        """
+        prior: (n,) pseudo-counts of observations, which every state gets."""
         visits = self.emitted.sum(axis=0)
         emitted = self.emitted.T + prior
         initial, transition = self.chain(model.initial, model.transition)
@@ -157,8 +149,7 @@ class _Parameters(NamedTuple):
     step: (m, m) the probability that state h (row) is followed by state k (column), and not by the end.
     step_back: (m, m) the transpose of `step`.
     stop: (m,) the probability that the sequence ends after each state.
-    emission: (n, m) the probability p(x | h), with a row for each observation x.
-    """
+    emission: (n, m) the probability p(x | h), with a row for each observation x."""
 
     initial: FloatArray
     step: FloatArray
@@ -210,8 +201,7 @@ def _pass_through(
 ) -> None:
     """Compute the vectors α, `ahead` and β (N, m) of all N positions, and the log-probabilities (T,) of sequences.
 
-    The log-probability of an impossible sequence is -inf; its vectors mean nothing.
-    """
+    The log-probability of an impossible sequence is -inf; its vectors mean nothing."""
     m = len(model.initial)
     for t in range(len(start) - 1):
         first, end = start[t], start[t + 1]
@@ -267,8 +257,7 @@ def _expected_of_shard(sequences: Sequences, model: HiddenMarkov, positions: Ope
 class _Passed(NamedTuple):
     """The vectors α, `ahead` and β (N, m) of N positions, with α·β (N,), and the log-probabilities of T sequences.
 
-    log: (T,) the log-probability of each sequence; -inf for an impossible one, whose vectors mean nothing.
-    """
+    log: (T,) the log-probability of each sequence; -inf for an impossible one, whose vectors mean nothing."""
 
     forward: FloatArray
     ahead: FloatArray
@@ -311,10 +300,7 @@ def state_posteriors(
 ) -> tuple[FloatArray, FloatArray]:
     """Compute p(h | sequence) (N, m) at every position, and the log-probabilities (T,) of the sequences.
 
-    The posteriors of a sequence with probability zero are uniform, and its logarithm is -inf.
-
-    positions: what is known of positions whose terminals are no observations; None if there are none.
-    """
+    The posteriors of a sequence with probability zero are uniform, and its logarithm is -inf."""
     parameters = _Parameters.of(model, positions)
     check_range("observations", sequences.terminal, 0, len(parameters.emission))
     posteriors = np.empty((len(sequences.terminal), model.n_states))
@@ -337,16 +323,7 @@ def expectation(
     jobs: int | None = 1,
     positions: OpenPositions | None = None,
 ) -> ChainCounts:
-    """Compute the expected counts of all shards: the E-step.
-
-    positions: what is known of positions whose terminals are no observations; None if there are none.
-    Raises EstimationError if a sequence is impossible.
-
-    >>> coin = HiddenMarkov(np.ones(1), np.ones((1, 1)), np.array([0.5]), np.array([[0.5, 0.5]]))
-    >>> expectation([Sequences.of([[0, 0, 1]])], coin).emitted
-    array([[2.],
-           [1.]])
-    """
+    """Compute the expected counts of all shards: the E-step."""
     parts: list[ChainCounts] = []
     for counts in parallel_map(_expected_of_shard, shards, jobs, model, positions):
         if isinstance(counts, int):
@@ -365,8 +342,7 @@ class ChainLearner:
     the likeliest model under a Dirichlet prior.  None for none.
     positions: what is known of positions whose terminals are no observations; None if there are none.
     ends: whether to learn where sequences end; if not, the probabilities of ends stay those of the start.
-    jobs: the number of workers.
-    """
+    jobs: the number of workers."""
 
     shards: Iterable[Sequences]
     prior: FloatArray | None = None
@@ -406,7 +382,6 @@ def baum_welch(
     Probabilities that are zero at the start stay zero, and emissions of observations that do not occur become zero.
 
     shards: sequences without tags, in one part or several; iterated several times.
-    start: the model at the start.
     options: the settings; `iterations` and `tolerance` decide when EM stops.
     prior: (n,) pseudo-counts of observations in every state; see `ChainLearner`.
     listener: is told the objective at the start and after each iteration.
@@ -427,12 +402,7 @@ def baum_welch(
 def supported_states(sequences: Sequences, model: HiddenMarkov, least: float) -> int:
     """Count the states of a model, less those without which sequences are as likely, but for `least` nats.
 
-    Pairs of states are counted as one state as long as that loses nothing; the most similar pairs are tried.
-
-    >>> same = HiddenMarkov(np.ones(2) / 2, np.ones((2, 2)) / 2, np.ones(2) / 2, np.array([[0.2, 0.8], [0.2, 0.8]]))
-    >>> supported_states(Sequences.of([[0, 1, 1, 1, 1]]), same, least=1e-6)
-    1
-    """
+    Pairs of states are counted as one state as long as that loses nothing; the most similar pairs are tried."""
     while model.n_states > 1:
         counts = expectation([sequences], model)
         pairs = combinations(range(model.n_states), 2)

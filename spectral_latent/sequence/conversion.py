@@ -38,14 +38,7 @@ def pairs_of(
 ) -> list[tuple[_Observed, Tag]]:
     """Return the tokens of a sentence.
 
-    If tags may be open, a tag may also be a set of tags, or None.
-
-    Raises EstimationError if a token is not a pair of an observation and a tag, and for a word, or a tag of words that
-    is a string, that no file can hold.
-
-    >>> pairs_of([("it", "P"), ["rains", 3]], number=1, kind=str)
-    [('it', 'P'), ('rains', 3)]
-    """
+    If tags may be open, a tag may also be a set of tags, or None."""
     tokens = list(sentence)
     for place, token in enumerate(tokens, start=1):
         pair = isinstance(token, tuple | list) and len(token) == 2 and isinstance(token[0], kind)
@@ -68,14 +61,7 @@ def is_open(tag: Any) -> bool:
 
 
 def observations_of(sequence: Iterable[Hashable], number: int) -> list[Hashable]:
-    """Return the observations of a sequence.  Raises EstimationError if an observation is not hashable, or is NaN.
-
-    sequence: the observations of the sequence.
-    number: the number of the sequence, for the error.
-
-    >>> observations_of("abca", number=1)
-    ['a', 'b', 'c', 'a']
-    """
+    """Return the observations of a sequence.  Raises EstimationError if an observation is not hashable, or is NaN."""
     row = list(sequence)
     for place, x in enumerate(row, start=1):
         if not _is_hashable(x) or x != x:
@@ -86,8 +72,6 @@ def observations_of(sequence: Iterable[Hashable], number: int) -> list[Hashable]
 def rows_of(sequences: Iterable[Iterable[Hashable]]) -> Iterator[list[Hashable]]:
     """Return the observations of each sequence, as `observations_of` does.  Raises EstimationError for a string.
 
-    sequences: the sequences.
-
     >>> list(rows_of(["ab", "", [1]]))
     [['a', 'b'], [], [1]]
     """
@@ -97,12 +81,7 @@ def rows_of(sequences: Iterable[Iterable[Hashable]]) -> Iterator[list[Hashable]]
 
 
 def check_sequence(sequence: object) -> None:
-    """Raise TypeError for an object that is not a sequence of hashable observations, such as an iterator.
-
-    >>> check_sequence([["a", "b"]])
-    Traceback (most recent call last):
-    TypeError: an observation is a hashable object, not ['a', 'b']; give the observations of one sequence alone
-    """
+    """Raise TypeError for an object that is not a sequence of hashable observations, such as an iterator."""
     if not isinstance(sequence, Collection):
         raise TypeError(f"a sequence is a list of observations, not {sequence!r:.60}; give a list")
     for observation in sequence:
@@ -157,10 +136,8 @@ class Sequences:
     ) -> Sequences:
         """Join sequences of integers.  Raises ValueError if one is empty.
 
-        terminals: the observations of each sequence.
         tags: the tags of each sequence; all are 0 if not given.
-        weight: (T,) the weight of each sequence; 1 if not given.
-        """
+        weight: (T,) the weight of each sequence; 1 if not given."""
         rows = [np.asarray(list(row), dtype=np.int64) for row in terminals]
         length = np.array([len(row) for row in rows], dtype=np.int64)
         if (length == 0).any():
@@ -232,8 +209,7 @@ class Sequences:
     def trees(self, n_tags: int) -> SkeletalTrees:
         """Make the s-trees of the sequences, with 2N nodes, for K = n_tags.
 
-        n_tags: K, the number of tags.
-        """
+        n_tags: K, the number of tags."""
         symbol, left, right, terminal = np.full((4, 2 * len(self.terminal)), -1, dtype=np.int64)
         symbol[self.emission] = self.tag
         terminal[self.emission] = self.terminal
@@ -260,8 +236,7 @@ class Sequences:
     def join(parts: Sequence[Sequences]) -> Sequences:
         """Join the sequences of all parts, in order.
 
-        parts: sequences over the same observations and tags.
-        """
+        parts: sequences over the same observations and tags."""
         terminal = np.concatenate([part.terminal for part in parts])
         tag = np.concatenate([part.tag for part in parts])
         length = np.concatenate([np.diff(part.start) for part in parts])
@@ -271,8 +246,7 @@ class Sequences:
     def parts(self, size: int) -> Iterator[Sequences]:
         """Cut the sequences into parts of at least `size` positions each but the last; no sequence is cut.
 
-        size: the smallest number of positions of a part.
-        """
+        size: the smallest number of positions of a part."""
         first = 0
         while first < self.n_sequences:
             end = min(int(np.searchsorted(self.start, self.start[first] + size)), self.n_sequences)
@@ -284,8 +258,7 @@ class Sequences:
     def part(self, which: BoolArray) -> Sequences:
         """Select some of the sequences.
 
-        which: (T,) whether to keep each sequence.
-        """
+        which: (T,) whether to keep each sequence."""
         keep = which[self.sequence]
         start = np.concatenate([[0], np.cumsum(np.diff(self.start)[which])])
         return Sequences(self.terminal[keep], self.tag[keep], start, self.weight[which])
@@ -321,8 +294,7 @@ class Alphabet:
     def terminals_of(self, sequence: Sequence[Hashable]) -> IntArray:
         """Look up the terminal of each observation.
 
-        sequence: n observations; the result is (n,).
-        """
+        sequence: n observations; the result is (n,)."""
         terminals = self._names.numbers(sequence)
         missing = [each is None for each in sequence]
         return np.where(terminals < 0, len(self._names) + np.array(missing, dtype=np.int64), terminals)
@@ -333,16 +305,14 @@ class Alphabet:
 
         The estimate of Good and Turing is the number of observations seen once; adding one keeps it positive.
 
-        count: (n,) the number of times that each observation was seen.
-        """
+        count: (n,) the number of times that each observation was seen."""
         return 1.0 + Alphabet.seen_once(count)
 
     @staticmethod
     def seen_once(count: FloatArray) -> int:
         """Count the observations that were seen, but at most once.
 
-        count: (n,) the number of times that each observation was seen.
-        """
+        count: (n,) the number of times that each observation was seen."""
         return int(np.count_nonzero((count > 0) & (count <= 1)))
 
     def smooth(self, moments: LeafMoments) -> tuple[IntArray, FloatArray]:
@@ -351,8 +321,7 @@ class Alphabet:
         The sum of z of this rule is the sum over the observations seen once, plus the mean of z.  All sums are then
         scaled, so that their total stays the same.
 
-        moments: the moments of the leaf rules of one emitting symbol.
-        """
+        moments: the moments of the leaf rules of one emitting symbol."""
         (symbol,) = np.unique(moments.rules[:, 0])
         n = moments.symbol_count[symbol]
         mean = moments.symbol_total[symbol] / n

@@ -73,8 +73,7 @@ def in_batches(rows: Sequence[_Row], find: Callable[[list[_Row]], Iterable[_T]])
 def likely_rules(operators: ObservableOperators, prior: FloatArray, beam: float) -> BoolArray:
     """Tell which leaf rules (R0,) may be candidates: those whose tag is not far less likely than the word's likeliest.
 
-    prior: (K,) the share of each tag among all positions.
-    """
+    prior: (K,) the share of each tag among all positions."""
     tag, terminal = operators.rules.leaf.T
     joint = operators.leaf[:, 0] * prior[tag]
     most = np.zeros(int(terminal.max(initial=0)) + 1)
@@ -90,11 +89,7 @@ Allowed: TypeAlias = Sequence[Tag | AbstractSet[Tag] | None]
 def allowed_tags(
     tags: Sequence[Tag], sequences: Sequence[Sequence[Any]], known: Sequence[Allowed | None]
 ) -> BoolArray | None:
-    """Tell which of K tags each position of sequences may have, (N, K); None if every position may have all.
-
-    known: what is known of each sequence.
-    Raises ValueError for a tag that is not among the tags, and for a different number of positions.
-    """
+    """Tell which of K tags each position of sequences may have, (N, K); None if every position may have all."""
     if all(each is None for each in known):
         return None
     numbers = {tag: number for number, tag in enumerate(tags)}
@@ -119,8 +114,7 @@ def allowed_tags(
 def tag_parts(posteriors: FloatArray, start: IntArray) -> Parts:
     """List the tags with posteriors (N, K) that are not zero as parts of T sequences.
 
-    start: (T + 1,) the first position of each sequence, and N.
-    """
+    start: (T + 1,) the first position of each sequence, and N."""
     position, tag = np.nonzero(posteriors)
     sentence = range_of(start, position)
     place = position - start[sentence] + 1
@@ -128,10 +122,7 @@ def tag_parts(posteriors: FloatArray, start: IntArray) -> Parts:
 
 
 def tag_matrix(parts: Parts, sequences: Sequence[Sequence[Any]], n_tags: int) -> FloatArray:
-    """Make the matrix (N, K) of the posteriors of the tags of all positions of sequences.
-
-    n_tags: K, the number of tags.
-    """
+    """Make the matrix (N, K) of the posteriors of the tags of all positions of sequences."""
     start = np.cumsum([0, *map(len, sequences)])
     matrix = np.zeros((start[-1], n_tags))
     matrix[start[parts.sentence] + parts.begin - 1, parts.label] = parts.posterior
@@ -147,8 +138,7 @@ class Decoder:
     n_tags: K, the number of tags.
     likely: (R0,) whether a leaf rule may make a candidate.
     threshold: a candidate is left out if its coarse marginal is less than this share of the largest at its position.
-    allowed: (N, K) the tags that each position may have; None if every position may have all.
-    """
+    allowed: (N, K) the tags that each position may have; None if every position may have all."""
 
     coarse: ObservableOperators
     latent: ObservableOperators
@@ -166,8 +156,7 @@ class Decoder:
         """Find the likely candidates of sequences with their coarse marginals, up to a common factor at each position.
 
         terminal: (N,) the terminal of each position.
-        start: (T + 1,) the first position of each sequence, and N.
-        """
+        start: (T + 1,) the first position of each sequence, and N."""
         # First take the rules that are likely for their words, then the candidates with large marginals.
         candidates = self.builder.candidates(terminal)
         keep = self.likely[candidates.rule]
@@ -187,15 +176,13 @@ class Decoder:
         If the latent marginals of a position are all zero, the coarse marginals are used.
 
         terminal: (N,) the terminal of each position.
-        start: (T + 1,) the first position of each sequence, and N.
-        """
+        start: (T + 1,) the first position of each sequence, and N."""
         return self.weigh(start, *self.prune(terminal, start))
 
     def weigh(self, start: IntArray, candidates: Candidates, mu: FloatArray) -> FloatArray:
         """Compute the posteriors (N, K) of candidates with their coarse marginals, as `prune` finds them.
 
-        start: (T + 1,) the first position of each sequence, and N.
-        """
+        start: (T + 1,) the first position of each sequence, and N."""
         position = candidates.position
         if self.latent is not self.coarse:
             latent = np.abs(candidate_marginals(self.latent, self.builder, start, candidates))
@@ -229,8 +216,7 @@ class Decoder:
     def paths(self, terminal: IntArray, n_best: int) -> list[tuple[IntArray, float]]:
         """Find the likeliest paths (n,) of one sequence in the chain of this module, with log p(path | observations).
 
-        terminal: (n,) the terminal of each position of one sequence.
-        """
+        terminal: (n,) the terminal of each position of one sequence."""
         forest, log = self._chain(terminal)
         best = n_best_derivations(forest, log, n_best)
         return [(Sequences.of_trees(path.tree(forest, self.latent.rules)).tag, path.score) for path in best]

@@ -47,8 +47,7 @@ def _columns(sequences: Sequences, emission: list[IntArray], spine: list[IntArra
 def tagged_features(sequences: Sequences, chains: IntArray) -> FeatureColumns:
     """Make features of tagged sequences: words with their signatures, and up to three neighbouring tags.
 
-    chains: (W, L) the signatures of each of W words, coarsest first, filled up with -1.
-    """
+    chains: (W, L) the signatures of each of W words, coarsest first, filled up with -1."""
     word = sequences.terminal
     word_before = sequences.shift(word, -1)
     before, before_2, after, after_2 = (sequences.shift(sequences.tag, offset) for offset in (-1, -2, 1, 2))
@@ -66,11 +65,7 @@ def tagged_features(sequences: Sequences, chains: IntArray) -> FeatureColumns:
 
 
 def longest_grams(n_symbols: int, n_positions: int) -> int:
-    """Choose the length of the longest n-grams: the largest L from 1 to 8 with n^L ≤ √N; 1 if there is none.
-
-    >>> longest_grams(2, 100_000), longest_grams(20, 100_000), longest_grams(1, 100_000)
-    (8, 1, 8)
-    """
+    """Choose the length of the longest n-grams: the largest L from 1 to 8 with n^L ≤ √N; 1 if there is none."""
     length = 1
     while length < 8 and (n_symbols ** (length + 1)) ** 2 <= n_positions:
         length += 1
@@ -78,11 +73,7 @@ def longest_grams(n_symbols: int, n_positions: int) -> int:
 
 
 def untagged_features(sequences: Sequences, longest: int) -> FeatureColumns:
-    """Make features of sequences without tags: observations up to three positions away, and n-grams on either side.
-
-    >>> untagged_features(Sequences.of([[0, 1]]), longest=1).outside.tolist()
-    [[-1, 1, -1, -1], [0, -1, -1, -1], [0, -1, -1, -1], [-1, -1, -1, -1]]
-    """
+    """Make features of sequences without tags: observations up to three positions away, and n-grams on either side."""
     after = [sequences.shift(sequences.terminal, offset) for offset in range(max(longest + 1, 3))]
     before = [sequences.shift(sequences.terminal, -1 - offset) for offset in range(max(longest, 3))]
     lengths = range(2, longest + 1)
@@ -103,8 +94,7 @@ class SequenceShard(NamedTuple):
 
     columns: the columns of `Sequences`.
     n_tags: K, the number of tags.
-    featurise: the function that computes the features of sequences; other processes must be able to import it.
-    """
+    featurise: the function that computes the features of sequences; other processes must be able to import it."""
 
     columns: Columns
     n_tags: int
@@ -143,10 +133,7 @@ def columns_of(sequences: Sequences) -> Columns:
 
 @dataclass(frozen=True)
 class StoredSequences:
-    """The sequences of all shards; a shard in a file is read at each iteration.
-
-    shards: the sequences in shards.
-    """
+    """The sequences of all shards; a shard in a file is read at each iteration."""
 
     shards: Sequence[SequenceShard]
 

@@ -41,8 +41,7 @@ class Candidates(NamedTuple):
 
     start: (N + 1,) the first candidate of each position, and C.
     tag: (C,) the tag of each candidate.
-    rule: (C,) the leaf rule t → x of each candidate.
-    """
+    rule: (C,) the leaf rule t → x of each candidate."""
 
     start: IntArray
     tag: IntArray
@@ -61,10 +60,8 @@ class Candidates(NamedTuple):
 class Trellis(NamedTuple):
     """A forest with one component for each sequence, and the items of its candidates.
 
-    forest: the items and edges.
     emission: (C,) the item of each candidate's emission.
-    spine: (C,) the item of each candidate's spine.
-    """
+    spine: (C,) the item of each candidate's spine."""
 
     forest: Forest
     emission: IntArray
@@ -97,8 +94,7 @@ def _fill(
     tag: (C,) the tag of each candidate.
     leaf: (C,) the leaf rule of each candidate.
     last: (K,) the unary rule of each tag, or -1.
-    following: (K, K) the binary rule of each pair of tags, or -1.
-    """
+    following: (K, K) the binary rule of each pair of tags, or -1."""
     n_edges, n_roots = _sizes(ends, start)
     n_items = 2 * len(tag)
     symbol = np.empty(n_items, np.int64)
@@ -155,15 +151,7 @@ class TrellisBuilder:
 
     rules: the rules of tagged sequences; see `conversion`.
     n_tags: K, the number of tags.
-    Raises ValueError for other rules.
-
-    >>> rules = Rules(np.array([[0, 7], [1, 7], [1, 8]]), np.array([[2, 0], [3, 1]]), np.array([[2, 0, 3], [3, 1, 2]]))
-    >>> builder = TrellisBuilder(rules, n_tags=2)
-    >>> candidates = builder.candidates(np.array([7, 8]))
-    >>> trellis = builder.build(np.array([0, 2]), candidates)
-    >>> candidates.tag, trellis.forest.n_items, trellis.forest.n_edges, trellis.forest.root
-    (array([0, 1, 1]), 6, 6, array([4, 5]))
-    """
+    Raises ValueError for other rules."""
 
     def __init__(self, rules: Rules, n_tags: int) -> None:
         check_range("right children of binary rules", rules.binary[:, 2], n_tags, 2 * n_tags)
@@ -196,8 +184,7 @@ class TrellisBuilder:
         """Build the trellises of T sequences.
 
         ends: (T + 1,) the first position of each sequence, and N.
-        Raises ValueError if sequences and candidates do not fit together.
-        """
+        Raises ValueError if sequences and candidates do not fit together."""
         self.check(ends, candidates)
         *columns, emission, spine = _fill(ends, *candidates, self.last, self.following)
         return Trellis(Forest(*columns), emission, spine)
@@ -250,8 +237,7 @@ def _add_inner(
     data: (n,) the numbers of all tensors.
     leaf: (R0, M) the vectors of leaf rules.
     inner: (C, M) the inside vectors of spines.
-    pair: (Q,) room for a vector in pair space.
-    """
+    pair: (Q,) room for a vector in pair space."""
     width = terms if terms else m_b * m_c
     second = at + m_a * width
     third = second + terms * m_b
@@ -295,8 +281,7 @@ def _add_outer(
 ) -> None:
     """Add to outer[d] the outside vector of the next spine, after the spine outer[c] and the emission leaf[rule].
 
-    outer: (C, M) the outside vectors of spines.
-    """
+    outer: (C, M) the outside vectors of spines."""
     width = terms if terms else m_b * m_c
     second = at + m_a * width
     third = second + terms * m_b
@@ -345,8 +330,7 @@ def _marginal_pass(
     inner: (C, M) zeros; gets the inside vectors.
     outer: (C, M) zeros; gets the outside vectors.
     pair: (Q,) room for a vector in pair space.
-    marginals: (C,) gets the marginals, with an unknown common factor at each position.
-    """
+    marginals: (C,) gets the marginals, with an unknown common factor at each position."""
     states = operators.states
     root = operators.root
     leaf = operators.leaf
@@ -399,8 +383,7 @@ def candidate_marginals(
     """Compute the marginals (C,) of the candidates of T sequences, with an unknown common factor at each position.
 
     ends: (T + 1,) the first position of each sequence, and N.
-    Raises ValueError if sequences, candidates and operators do not fit together.
-    """
+    Raises ValueError if sequences, candidates and operators do not fit together."""
     builder.check(ends, candidates)
     if not operators.rules.equals(builder.rules):
         raise ValueError("candidates are weighed by operators over the rules of their builder")

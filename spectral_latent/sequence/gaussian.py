@@ -55,13 +55,7 @@ class GaussianMarkov:
     initial: (m,) the probability that a sequence begins in each state.
     transition: (m, m) the probability of each next state.
     means: (m, d) the mean of each state's observations.
-    covars: (m, d, d) the covariances of each state's observations.
-
-    >>> model = GaussianMarkov(np.ones(1), np.ones((1, 1)), np.zeros((1, 1)), np.ones((1, 1, 1)))
-    >>> model.log_densities(np.array([[0.0], [2.0]])).round(3)
-    array([[-0.919],
-           [-2.919]])
-    """
+    covars: (m, d, d) the covariances of each state's observations."""
 
     initial: FloatArray
     transition: FloatArray
@@ -84,8 +78,7 @@ class GaussianMarkov:
         """Average x and x xᵀ in each state, (m, d) and (m, d, d), over the missing numbers, too.
 
         x: (N, d) the observations of all sequences.
-        weight: (N, m) the share of each position among those of a state.
-        """
+        weight: (N, m) the share of each position among those of a state."""
         means, squares = np.zeros_like(self.means), np.zeros_like(self.covars)
         for rows, here in _patterns(x):
             gone = np.setdiff1d(np.arange(x.shape[1]), here)
@@ -113,8 +106,7 @@ class GaussianMarkov:
         Its emissions are the densities of a position, divided by the largest density.  All states have the same
         probability of an end.
 
-        x: (N, d) the observations of all sequences.
-        """
+        x: (N, d) the observations of all sequences."""
         log = self.log_densities(x)
         largest = log.max(axis=1)
         stop = np.full(len(self.initial), _STOP)
@@ -163,15 +155,7 @@ def gaussian_moments(
     Missing numbers are replaced by the mean of their column, which is a start for EM alone.
 
     x: (N, d) the observations of sequences, one sequence after the other.
-    lengths: (T,) the length of each sequence.
-
-    >>> from spectral_latent.estimation import Decomposition
-    >>> rng = np.random.default_rng(0)
-    >>> x = np.tile([[0.0], [9.0]], (200, 1)) + rng.normal(size=(400, 1))
-    >>> model = gaussian_moments(x, np.array([400]), Decomposition(2), "diag", 1e-3)
-    >>> np.sort(model.means[:, 0]).round()
-    array([0., 9.])
-    """
+    lengths: (T,) the length of each sequence."""
     x = _without_gaps(x)
     sequences = Sequences.of_lengths(lengths)
     states = options.states
@@ -211,8 +195,7 @@ class GaussianLearner:
     lengths: (T,) the length of each sequence.
     kind: the form of covariances.
     min_covar: the smallest variance in any direction.
-    allowed: (N, m) whether each position may have each state; None if nothing is known.
-    """
+    allowed: (N, m) whether each position may have each state; None if nothing is known."""
 
     x: FloatArray
     lengths: IntArray

@@ -36,12 +36,10 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
 
     options: the settings of training and use.
     tags: the K tags; only None for sequences without tags.
-    observations: the numbers of observations.
     prior: (K,) the share of each tag among all positions.
     coarse: operators with one state for each tag.
     latent: operators over the same rules, with latent states.
-    objective: the objective of EM at the start and after each iteration; empty for an estimator without EM.
-    """
+    objective: the objective of EM at the start and after each iteration; empty for an estimator without EM."""
 
     options: OptionsKind
     tags: Annotated[list[Tag], Axes("K"), Distinct(), OneLine()]
@@ -100,8 +98,7 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
         """Coarse and latent operators, scaled so that the coarse root vectors and the emissions of each tag sum to one.
 
         Without scaling, emissions have too large a sum, because the lexicon adds unseen words.  Roots have too small a
-        sum, because trees may begin at emissions.  Rounding changes the sums of all probabilities a little.
-        """
+        sum, because trees may begin at emissions.  Rounding changes the sums of all probabilities a little."""
         n_tags = self.n_tags
         tag = self.coarse.rules.leaf[:, 0]
         emitted = np.bincount(tag, self.coarse.leaf[:, 0], minlength=n_tags)[tag, None]
@@ -125,8 +122,7 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
     def trellises(self, sequences: Sequences) -> WeighedForest:
         """Build the trellises of sequences, unpruned, with a component for each sequence.
 
-        sequences: the sequences, whose tags are not used.
-        """
+        sequences: the sequences, whose tags are not used."""
         latent = self.open
         builder = TrellisBuilder(latent.rules, self.n_tags)
         return WeighedForest(latent, builder.build(sequences.start, builder.candidates(sequences.terminal)).forest)
@@ -134,16 +130,13 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
     def chart(self, inputs: Sequence[Any]) -> Any:
         """Build the trellises of sequences, unpruned, with a component for each sequence.
 
-        inputs: the observations of each sequence.
-        Raises ValueError if a sequence is empty.
-        """
+        Raises ValueError if a sequence is empty."""
         return self.trellises(Sequences.of(map(self.observations.terminals_of, inputs)))
 
     def tagged(self, trees: Iterable[Sequence[tuple[Any, Tag]]]) -> tuple[Sequences, Forest]:
         """Number tagged sequences, and make the forest of their s-trees; an unknown tag has no rules there.
 
-        trees: pairs of an observation and its tag.
-        """
+        trees: pairs of an observation and its tag."""
         rows = list(trees)
         numbers = Vocabulary(self.tags)
         terminals = (self.observations.terminals_of([x for x, _ in row]) for row in rows)
@@ -155,8 +148,7 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
         """Build the forest of tagged sequences, or of sequences without tags, with a component for each.
 
         trees: pairs of an observation and its tag; observations alone if the grammar has no tags.
-        Raises ValueError if a sequence is empty.
-        """
+        Raises ValueError if a sequence is empty."""
         if not self.has_tags:
             return self.trellises(Sequences.of(map(self.observations.terminals_of, trees)))
         return WeighedForest(self.proper[1], self.tagged(trees)[1])
@@ -164,9 +156,7 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
     def output(self, tree: SkeletalTrees, given: Sequence[Any] | None = None) -> list[Any]:
         """Convert one s-tree back to a sequence, with tags if the grammar has tags.
 
-        tree: the s-tree.
-        given: the observations; None for those of the terminals.
-        """
+        given: the observations; None for those of the terminals."""
         sequence = Sequences.of_trees(tree)
         known = self.observations.known
         seen = [known[x] for x in sequence.terminal.tolist()] if given is None else given
@@ -176,8 +166,7 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
         """Join observations with their tags if the grammar has tags.
 
         observations: the n observations of a sequence.
-        tags: (n,) the numbers of their tags.
-        """
+        tags: (n,) the numbers of their tags."""
         if not self.has_tags:
             return list(observations)
         return [(x, self.tags[tag]) for x, tag in zip(observations, tags.tolist(), strict=True)]
@@ -186,8 +175,7 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
     def named_operators(self) -> NamedOperators:
         """The operators, with names; see `inspection`.
 
-        The symbol `NN` is the tag of a word; `NN ...` is the spine of this word and all words after it.
-        """
+        The symbol `NN` is the tag of a word; `NN ...` is the spine of this word and all words after it."""
         names = ["" if tag is None else str(tag) for tag in self.tags]
         names += [f"{name} ..." for name in names]
         seen = self.observations
@@ -200,19 +188,14 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
         return self.tags
 
     def parts(self, inputs: Sequence[Any], charts: Any) -> Found:
-        """Give every observation of sequences without tags the only tag.
-
-        inputs: the sequences.
-        charts: their trellises.
-        """
+        """Give every observation of sequences without tags the only tag."""
         start = np.cumsum([0, *map(len, inputs)])
         return Found(tag_parts(np.ones((start[-1], self.n_tags)), start), np.ones(len(inputs), dtype=np.bool_))
 
     def rounded(self, compact: bool) -> Self:
         """Round the numbers of the operators, so that a file holds most of them in two bytes.
 
-        compact: whether to keep fewer digits; see `round_operators`.
-        """
+        compact: whether to keep fewer digits; see `round_operators`."""
         coarse, latent = (round_operators(each, compact) for each in (self.coarse, self.latent))
         return replace(self, coarse=coarse, latent=latent)
 
@@ -222,9 +205,7 @@ class TagCharts(NamedTuple):
 
     decoder: the operators with the leaf rules of these words.
     start: (T + 1,) the first word of each sentence, and the number of all words.
-    candidates: the likely tags.
-    coarse: (C,) their coarse marginals, up to a common factor at each word.
-    """
+    coarse: (C,) their coarse marginals, up to a common factor at each word."""
 
     decoder: Decoder
     start: IntArray
@@ -247,11 +228,7 @@ class TagGrammar(SequenceGrammar[TaggerOptions, Lexicon]):
         return WordEncoder(self.observations, self.coarse, self.prior, np.arange(self.n_tags), beam, likely)
 
     def decoder(self, sentences: Sequence[Sequence[str]], known: Sequence[Allowed | None]) -> tuple[Decoder, IntArray]:
-        """Make a decoder for sentences, and look up its terminals (N,) for all words.
-
-        sentences: the words of each sentence.
-        known: the tags that are known of each sentence.
-        """
+        """Make a decoder for sentences, and look up its terminals (N,) for all words."""
         allowed = allowed_tags(self.tags, sentences, known)
         words = self._encoder.encode(sentences)
         if allowed is not None:
@@ -267,28 +244,18 @@ class TagGrammar(SequenceGrammar[TaggerOptions, Lexicon]):
         return Decoder(coarse, latent, self.n_tags, words.likely, self.options.threshold, allowed), words.word
 
     def chart(self, inputs: Sequence[Any]) -> TagCharts:
-        """Find the likely tags of sentences under the coarse operators.
-
-        inputs: the words of each sentence with the tags that are known; there are no empty sentences.
-        """
+        """Find the likely tags of sentences under the coarse operators."""
         sentences, known = zip(*inputs, strict=True)
         decoder, terminal = self.decoder(sentences, known)
         start = np.cumsum([0, *map(len, sentences)])
         return TagCharts(decoder, start, *decoder.prune(terminal, start))
 
     def parts(self, inputs: Sequence[Any], charts: TagCharts) -> Found:
-        """Find the tags of words, with their posteriors.
-
-        inputs: the sentences.
-        charts: their likely tags.
-        """
+        """Find the tags of words, with their posteriors."""
         posteriors = charts.decoder.weigh(charts.start, charts.candidates, charts.coarse)
         return Found(tag_parts(posteriors, charts.start), np.ones(len(inputs), dtype=np.bool_))
 
     def forest(self, charts: TagCharts) -> WeighedForest:
-        """Make the trellises of the likely tags.
-
-        charts: the likely tags of sentences.
-        """
+        """Make the trellises of the likely tags."""
         decoder = charts.decoder
         return WeighedForest(decoder.latent, decoder.builder.build(charts.start, charts.candidates).forest)

@@ -39,8 +39,7 @@ _EDGES = 1 << 20  # the number of edges, about, of trellises that are in memory 
 def untagged_rules(n_symbols: int) -> Rules:
     """List the rules of untagged sequences of n symbols: symbol 0 emits, symbol 1 is the spine.
 
-    n_symbols: n, the number of different observations.
-    """
+    n_symbols: n, the number of different observations."""
     leaf = np.stack([np.zeros(n_symbols, dtype=np.int64), np.arange(n_symbols)], axis=1)
     return Rules(leaf, np.array([[1, 0]]), np.array([[1, 0, 1]]))
 
@@ -48,8 +47,7 @@ def untagged_rules(n_symbols: int) -> Rules:
 def position_counts(sequences: Sequences, state: IntArray, n_symbols: int, n_states: int) -> Counts:
     """Count the rules of untagged sequences with known states; an emission has the state of its position.
 
-    state: (N,) the state of each position.
-    """
+    state: (N,) the state of each position."""
     node_state = np.empty(2 * len(state), dtype=np.int64)
     node_state[sequences.emission] = state
     node_state[sequences.spine] = state
@@ -163,16 +161,13 @@ class HiddenMarkov:
     def among(self, allowed: BoolArray | None) -> HiddenMarkov:
         """Let the positions of a model with an observation for each have some states alone; not a distribution then.
 
-        allowed: (N, m) whether each of N positions may have each state; None if nothing is known.
-        """
+        allowed: (N, m) whether each of N positions may have each state; None if nothing is known."""
         return self if allowed is None else replace(self, emission=self.emission * allowed.T)
 
     def beyond(self, after: HiddenMarkov, stride: float) -> HiddenMarkov:
         """Take the step from this model to another `stride` times as far; see `estimation.starts`.
 
-        after: the other model.
-        stride: the factor by which logarithms of probabilities move on.
-        """
+        stride: the factor by which logarithms of probabilities move on."""
 
         def moved(name: str) -> FloatArray:
             """Move the rows of one of the tables, and divide them by their sums."""
@@ -219,8 +214,7 @@ class HiddenMarkov:
     def of_operators(operators: ObservableOperators) -> HiddenMarkov:
         """Make the model with these operators; the inverse of `operators`.
 
-        operators: operators as `operators` makes them.
-        """
+        operators: operators as `operators` makes them."""
         (spine,) = operators.binary
         (stop,) = operators.unary
         ends = np.diagonal(stop).copy()
@@ -236,8 +230,7 @@ class HiddenMarkov:
         """Estimate a model by relative frequencies.
 
         counts: counts of the rules of untagged sequences with states; see `position_counts`.
-        pseudo: a pseudo-count for every parameter, so that no probability is zero at the start of EM.
-        """
+        pseudo: a pseudo-count for every parameter, so that no probability is zero at the start of EM."""
         (spine,) = counts.binary
         (last,) = counts.unary
         pairs = spine.to_dense().sum(axis=1)
@@ -283,8 +276,7 @@ class HiddenMarkov:
         sequences: the sequences, with N positions in all.
         state: (N,) the state of each position.
         n_symbols: n, the number of different observations.
-        pseudo: a pseudo-count for every parameter.
-        """
+        pseudo: a pseudo-count for every parameter."""
         return HiddenMarkov.of_counts(position_counts(sequences, state, n_symbols, int(state.max()) + 1), pseudo)
 
     @staticmethod
@@ -294,7 +286,6 @@ class HiddenMarkov:
         observed: (n,) the number of times that each observation occurs.
         n_sequences: T, the number of sequences.
         n_states: m, the number of states.
-        seed: the seed of the noise.
 
         >>> HiddenMarkov.random(np.array([3.0, 0.0]), n_sequences=1, n_states=2, seed=0).emission
         array([[1., 0.],

@@ -77,10 +77,8 @@ def _attributes(word: str) -> tuple[int, ...]:
 class TagEvidence(NamedTuple):
     """What tags are judged by: the N words of T sentences.
 
-    sentences: the words of each sentence.
     tags: the names of the K tags.
-    least: tags with a smaller posterior keep it.
-    """
+    least: tags with a smaller posterior keep it."""
 
     sentences: Sequence[Sequence[str]]
     tags: Sequence[Hashable]
@@ -94,8 +92,7 @@ class TagChoices(NamedTuple):
     word: (W,) the words with several likely tags.
     row: (n,) their likely tags, which are the candidates: rows of the parts.
     tag: (n,) the numbers of these tags.
-    choices: the choices among them.
-    """
+    choices: the choices among them."""
 
     best: IntArray
     word: IntArray
@@ -107,9 +104,7 @@ class TagChoices(NamedTuple):
     def of(parts: Parts, evidence: TagEvidence, right: IntArray | None = None) -> TagChoices:
         """List the likely tags of words, with their features.
 
-        parts: the tags of words, sorted by word.
-        right: (N,) the right tag of each word; None if it is not known.
-        """
+        right: (N,) the right tag of each word; None if it is not known."""
         sentences, tags, least = evidence
         first = np.cumsum([0, *map(len, sentences)])
         place = first[parts.sentence] + parts.begin - 1
@@ -147,8 +142,7 @@ def _columns(sentences: Sequence[Sequence[str]], tag: HashArray, judged: IntArra
     """List the values that templates name, (W,) each, of some of N words.
 
     tag: (N,) the hash of the likeliest tag of each word.
-    judged: (W,) the words.
-    """
+    judged: (W,) the words."""
     start = np.cumsum([0, *map(len, sentences)])
     own = np.array([_attributes(word) for sentence in sentences for word in sentence], dtype=np.uint64)
     own = own.reshape(start[-1], len(_OF_WORD))
@@ -167,21 +161,12 @@ def _columns(sentences: Sequence[Sequence[str]], tag: HashArray, judged: IntArra
 class TagModel(ChoiceModel):
     """A log-linear model of the tags of words.
 
-    slope, weights: see `ChoiceModel`.
-
-    >>> parts = Parts(*np.array([[0, 0, 0], [1, 1, 2], [1, 1, 2], [0, 1, 0]]), np.array([0.75, 0.25, 1.0]))
-    >>> TagModel.plain().judge(parts, TagEvidence([["dogs", "bark"]], ["N", "V"], least=0.1)).posterior
-    array([0.75, 0.25, 1.  ])
-    """
+    slope, weights: see `ChoiceModel`."""
 
     noun: ClassVar[str] = "tags"
 
     def judge(self, parts: Parts, evidence: TagEvidence) -> Parts:
-        """Replace the posteriors of the likely tags of each word; their sum stays as it is.
-
-        parts: the tags of words, sorted by word.
-        evidence: the words.
-        """
+        """Replace the posteriors of the likely tags of each word; their sum stays as it is."""
         found = TagChoices.of(parts, evidence)
         if not len(found.word):
             return parts

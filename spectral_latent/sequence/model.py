@@ -90,8 +90,7 @@ class LatentTagger(PathTagger, SequenceModel[TagGrammar, Partial[Sequence[str], 
         """Check the words of a sentence, and the tags that are known.
 
         given: the words, or a `Partial` of the words and their tags as `tag` takes them.
-        settings: the settings of `parse_all`, on which this does not depend.
-        """
+        settings: the settings of `parse_all`, on which this does not depend."""
         words: Any
         words, known = given if isinstance(given, Partial) else (given, None)
         allowed_tags(self.tags, [check_words(words)], [known])
@@ -115,8 +114,7 @@ class LatentTagger(PathTagger, SequenceModel[TagGrammar, Partial[Sequence[str], 
     def evidence(self, analysis: Analysis[Partial[Sequence[str], Allowed | None]]) -> TagEvidence:
         """Collect the words of sentences.
 
-        analysis: the record of the first two steps.
-        """
+        analysis: the record of the first two steps."""
         return TagEvidence([given.sentence for given in analysis.inputs], self.tags, self.options.judge.least)
 
     def _trees(self, trees: Iterable[Iterable[tuple[str, Tag]]]) -> list[list[tuple[str, Tag]]]:
@@ -141,8 +139,7 @@ class LatentTagger(PathTagger, SequenceModel[TagGrammar, Partial[Sequence[str], 
         options: the settings of training and tagging; None for those of the preset `fast`, see `presets`.
 
         Raises EstimationError if there is no sentence, if a sentence is empty, or if a token is not a pair of a word
-        and a tag.
-        """
+        and a tag."""
         options = given_or(preset("fast"), options)
         pairs = (pairs_of(sentence, number, str) for number, sentence in enumerate(sentences, start=1))
         if options.judge is None:
@@ -203,8 +200,7 @@ class LatentTagger(PathTagger, SequenceModel[TagGrammar, Partial[Sequence[str], 
 
         sentences: T sentences; pairs of a word and its tag.
 
-        Raises EstimationError if a token is not a pair of a word and a tag.
-        """
+        Raises EstimationError if a token is not a pair of a word and a tag."""
         given = self._trees(sentences)
         if not all(given):
             log = np.full(len(given), -np.inf)
@@ -226,12 +222,10 @@ class LatentTagger(PathTagger, SequenceModel[TagGrammar, Partial[Sequence[str], 
 
         Each word is drawn from the distribution of `following`, and then the tags of the sentence as `draw` does.
 
-        n: the number of sentences.
         max_nodes: the largest number of nodes of an s-tree, which has two for each word.
         length: the length of every sentence; None for any length within `max_nodes`.
 
-        Raises ValueError if a sentence of any length grows beyond `max_nodes` nodes.
-        """
+        Raises ValueError if a sentence of any length grows beyond `max_nodes` nodes."""
         sentences = super().sample(n, rng, max_nodes, length=length)
         return [list(zip(words, self.draw(words, rng), strict=True)) for words in sentences]
 
@@ -254,8 +248,7 @@ def train_and_tag(
     sentences: pairs of a word and its tag, kept in memory.
     options: the settings, with those of a judge.
 
-    Raises ValueError for options without a judge, and the errors of `LatentTagger.train`.
-    """
+    Raises ValueError for options without a judge, and the errors of `LatentTagger.train`."""
     if options.judge is None:
         raise ValueError("the options must have a judge, which learns from models of other sentences")
     rows = [pairs_of(sentence, number, str) for number, sentence in enumerate(sentences, start=1)]
@@ -396,8 +389,7 @@ class LatentHMM(SequenceModel[SequenceGrammar[HMMOptions, Alphabet], Sequence[Ha
         a tenth of the sequences, held out, is likeliest.  The logger `spectral_latent.sequence.untagged` tells what was
         tried: the spectral estimator, and EM from the states of moments and from random ones.
 
-        Raises EstimationError if all sequences are empty, or if an observation is not hashable.
-        """
+        Raises EstimationError if all sequences are empty, or if an observation is not hashable."""
         checked("options", options, HMMOptions | None)
         return LatentHMM._of(train_untagged(sequences, options, weights=weights, jobs=jobs, listener=listener))
 
@@ -443,8 +435,7 @@ class LatentHMM(SequenceModel[SequenceGrammar[HMMOptions, Alphabet], Sequence[Ha
     def hidden(self) -> HiddenMarkov:
         """The probabilities of the hidden Markov model, over the terminals of the alphabet.
 
-        Raises ValueError if the model has spectral operators instead of states.
-        """
+        Raises ValueError if the model has spectral operators instead of states."""
         if not self.grammar.latent.probabilities:
             raise ValueError(
                 "spectral operators have no states; train with another estimator, such as moments-em or clusters-em"
@@ -455,17 +446,13 @@ class LatentHMM(SequenceModel[SequenceGrammar[HMMOptions, Alphabet], Sequence[Ha
     def tagger(self) -> StateTagger:
         """The model as a tagger, whose tags are its states 0 ... m - 1.
 
-        Raises ValueError if the model has spectral operators instead of states.
-        """
+        Raises ValueError if the model has spectral operators instead of states."""
         return StateTagger(self, range(self.hidden.n_states))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StateTagger(PathTagger, ShortRepr):
     """A latent hidden Markov model as a tagger: the tags are names of its states.
-
-    model: a model with states.
-    tags: a name for each state.
 
     >>> from spectral_latent.estimation import EM, Random
     >>> options = HMMOptions(EM(Random(2), iterations=50), choose_states=False)
@@ -490,10 +477,7 @@ class StateTagger(PathTagger, ShortRepr):
     def tag_all(self, sequences: Iterable[Sequence[Hashable]], *, jobs: int | None = 1) -> Iterator[list[Any]]:
         """Find the names of the states of each sequence, in order, as `tag` does.
 
-        Sequences are read and tagged in batches, which takes less time than one by one.
-
-        sequences: the observations of each sequence.
-        """
+        Sequences are read and tagged in batches, which takes less time than one by one."""
         return map_batches(_states_of, self.model, sequences, jobs, list(self.tags), size=SENTENCES)
 
     @cached_property
@@ -531,8 +515,7 @@ class StateTagger(PathTagger, ShortRepr):
 
         sequences: T sequences; pairs of an observation and the name of its state.
 
-        Raises EstimationError if a token is not a pair, and ValueError if a sequence is empty.
-        """
+        Raises EstimationError if a token is not a pair, and ValueError if a sequence is empty."""
         operators = self._states.latent
         grammar = self.model.grammar
         of_states = replace(

@@ -32,8 +32,7 @@ class TaggerOptions(Options):
     at the position.
     compact: whether to store probabilities in fewer digits, which halves the file; see `files.round_operators`.
     judge: the settings of a model of tags, which judges the likely tags of each word by the words around it; None for
-    no such model.
-    """
+    no such model."""
 
     later: ClassVar[frozenset[str]] = frozenset({"compact", "judge"})
     estimator: Estimator = field(default_factory=lambda: Spectral(8))
@@ -112,8 +111,6 @@ _HMM_PRESETS: dict[PresetName, HMMOptions] = {
 def preset(name: PresetName) -> TaggerOptions:
     """Return the options of a tagger, for `LatentTagger.train`.
 
-    name: the name of the preset.
-
     Raises ValueError for another name.
 
     >>> preset("spectral").estimator
@@ -127,8 +124,6 @@ def hmm_preset(name: PresetName) -> HMMOptions:
 
     "fast" and "accurate" begin EM from the states of the spectral model and from random ones, and keep the best.
     "fast" makes at most 100 iterations from each, "accurate" continues until EM gains almost nothing.
-
-    name: the name of the preset.
 
     Raises ValueError for another name.
 

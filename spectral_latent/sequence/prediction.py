@@ -61,8 +61,7 @@ class _SequenceSums(NamedTuple):
 
     after: (K·M,) the vector a.
     events: (K·M, 2n) the matrix W.
-    average: (K·M,) the average state f̄.
-    """
+    average: (K·M,) the average state f̄."""
 
     after: FloatArray
     events: FloatArray
@@ -103,11 +102,9 @@ class Predictor:
 
     Event x is observation x before the last position, event n + x is observation x at the last position.
 
-    operators: the operators of the model.
     builder: the builder that finds the tags of an observation.
     sums: the sums a, W and f̄ over all sequences.
-    least: (2n,) the least probability ε q(e) of each event.
-    """
+    least: (2n,) the least probability ε q(e) of each event."""
 
     operators: ObservableOperators
     builder: TrellisBuilder
@@ -163,8 +160,7 @@ class Predictor:
 
         scaled: (T, K·M) the scaled states.
         estimate: (T,) the estimates p̂ of the events.
-        event: (T,) the event of each sequence.
-        """
+        event: (T,) the event of each sequence."""
         total = np.zeros(len(scaled))
         for first in range(0, len(self.least), _EVENTS):
             total += self._raise_estimates(scaled, slice(first, first + _EVENTS)).sum(axis=1)
@@ -231,8 +227,7 @@ class Predictor:
     def events(self, row: IntArray) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Give the state (1, K·M) after each prefix of k observations, and the probabilities (2n,) of all events there.
 
-        row: (k,) the terminals of the sequence.
-        """
+        row: (k,) the terminals of the sequence."""
         self._check_observed(row)
         state = self._first(1)
         for i in range(len(row) + 1):
@@ -247,8 +242,7 @@ class Predictor:
     def next_observations(self, row: IntArray) -> Iterator[FloatArray]:
         """Compute the probabilities (n + 1,) of the n terminals, and of the end, after each prefix of k observations.
 
-        row: (k,) the terminals of the sequence.
-        """
+        row: (k,) the terminals of the sequence."""
         n = self.n_terminals
         end = 0.0
         for i, (_, p) in enumerate(self.events(row)):
@@ -283,10 +277,7 @@ class Predictor:
     def sample(
         self, n: int, n_known: int, rng: np.random.Generator, length: int | None, max_length: int
     ) -> list[list[int]]:
-        """Draw sequences of terminals 0 ... n_known - 1, event by event.
-
-        Raises ValueError if a sequence grows longer than max_length, or no possible event has a positive probability.
-        """
+        """Draw sequences of terminals 0 ... n_known - 1, event by event."""
         checked("length", length, Count | None)
         checked("rng", rng, np.random.Generator)
         n_terminals = self.n_terminals
@@ -324,15 +315,12 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
 
     The tree of a sequence is the sequence itself, with the tags that have the largest posteriors if there are tags;
     `parse_nbest` finds those with the largest sums of posteriors.  An empty sequence has one tree, which is empty.
-    `score` sums over what a missing observation (None) may be.
-    """
+    `score` sums over what a missing observation (None) may be."""
 
     def checked(self, given: Any, **settings: Any) -> Input:
         """Check the observations of a sequence.
 
-        given: the observations.
-        settings: the settings of `parse_all`, on which this does not depend.
-        """
+        settings: the settings of `parse_all`, on which this does not depend."""
         check_sequence(given)
         return super().checked(given)
 
@@ -342,10 +330,7 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
         return observations  # type: ignore[no-any-return]
 
     def analyse(self, inputs: Sequence[Input]) -> Analysis[Input]:
-        """Take the first three steps for the sequences that are not empty; others have no parts.
-
-        inputs: the sequences.
-        """
+        """Take the first three steps for the sequences that are not empty; others have no parts."""
         full = np.flatnonzero([len(self._observed(given)) > 0 for given in inputs])
         if not len(full):
             nothing = tag_parts(np.zeros((0, 1)), np.zeros(1, dtype=np.int64))
@@ -357,8 +342,7 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
     def assemble(self, analysis: Analysis[Input], n_best: int = 1) -> list[list[list[Any]]]:
         """Find up to `n_best` sequences of tags with the largest sums of posteriors.
 
-        analysis: the record of the first three steps.
-        """
+        analysis: the record of the first three steps."""
         trees = []
         for at, given in enumerate(analysis.inputs):
             observed = self._observed(given)
@@ -378,18 +362,14 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
     def name_parts(self, analysis: Analysis[Input]) -> list[str]:
         """Write the observations of a sequence with their tags.
 
-        analysis: the record of one sequence.
-        """
+        analysis: the record of one sequence."""
         observed = self._observed(analysis.inputs[0]) if len(analysis.inputs) else ()
         tags = [self.grammar.tags[label] for label in analysis.parts.label.tolist()]
         words = [str(observed[at]) for at in (analysis.parts.begin - 1).tolist()]
         return [word if tag is None else f"{word} {tag}" for word, tag in zip(words, tags, strict=True)]
 
     def write(self, tree: list[Any]) -> str:
-        """Write the observations of a sequence, with `/` before their tags.
-
-        tree: the sequence.
-        """
+        """Write the observations of a sequence, with `/` before their tags."""
         return " ".join("/".join(map(str, each)) if self.grammar.has_tags else str(each) for each in tree)
 
     @property
@@ -443,10 +423,7 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
 
         A tagger sums over all sequences of tags.  A word that was never seen is replaced by its signature.  Estimates
         that may be negative are turned into probabilities as described in `prediction`.  The logarithm of an empty
-        sequence is -inf unless some were learnt from; a sentence with tags is never empty.
-
-        sequences: the observations of each of T sequences.
-        """
+        sequence is -inf unless some were learnt from; a sentence with tags is never empty."""
         if self.grammar.latent.probabilities:
             return self._sum(sequences).log
         is_full, full = self._full(sequences)
@@ -462,8 +439,7 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
 
         sequence: the observations; of an empty sequence, there is only the surprisal of its end.
 
-        Raises ValueError for another unit, and for a tagger whose estimates may be negative.
-        """
+        Raises ValueError for another unit, and for a tagger whose estimates may be negative."""
         row = self._terminals(sequence)
         if not self.grammar.latent.probabilities and self.grammar.n_tags > 1:
             raise ValueError(
@@ -499,8 +475,7 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
 
         The observations are those seen in training.  The probabilities and that of all unseen observations sum to 1.
 
-        prefix: the observations so far; there may be none.
-        """
+        prefix: the observations so far; there may be none."""
         terminal = self._terminals(prefix)
         last = deque(self._predictor.next_observations(terminal), maxlen=1).pop()
         names: list[Hashable] = list(self.grammar.observations.known)
@@ -516,12 +491,10 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
     ) -> list[list[Any]]:
         """Draw sequences of observations seen in training: each observation from the distribution of `following`.
 
-        n: the number of sequences.
         max_nodes: the largest number of nodes of an s-tree, which has two for each observation.
         length: the length of every sequence, at least 1; None for any length within `max_nodes`.
 
-        Raises ValueError if a sequence of any length grows beyond `max_nodes` nodes.
-        """
+        Raises ValueError if a sequence of any length grows beyond `max_nodes` nodes."""
         known = self.grammar.observations.known
         longest = checked("max_nodes", max_nodes, Count) // 2
         is_full = np.ones(checked("n", n, Annotated[int, Countable(0)]), dtype=bool)

@@ -26,10 +26,7 @@ SENTENCES = 256
 class Tagger(ABC):
     """Base of models that give each observation of a sequence a tag.
 
-    All methods raise TypeError for an object that is not a sequence, such as a string in the place of words.
-
-    tags: the K tags.
-    """
+    All methods raise TypeError for an object that is not a sequence, such as a string in the place of words."""
 
     tags: Sequence[Tag]
 
@@ -49,17 +46,11 @@ class Tagger(ABC):
     def tag_all(self, sequences: Iterable[Sequence[Any]], *, jobs: int | None = 1) -> Iterator[list[Any]]:
         """Find the tags of each sequence, in order, as `tag` does.
 
-        Sequences are read and tagged in batches, which takes less time than one by one.
-
-        sequences: the observations of each sequence.
-        """
+        Sequences are read and tagged in batches, which takes less time than one by one."""
         return map_batches(Tagger._tags_of, cast(Any, self), sequences, jobs, size=SENTENCES)
 
     def tag(self, sequence: Sequence[Any]) -> list[Any]:
-        """Find the tag with the largest posterior at every position of a sequence; an empty sequence has no tags.
-
-        sequence: the observations.
-        """
+        """Find the tag with the largest posterior at every position of a sequence; an empty sequence has no tags."""
         (tags,) = self._tags_of([sequence])
         return tags
 
@@ -68,8 +59,7 @@ class Tagger(ABC):
 
         text: the text, which `tokenisation` divides into sentences and words.
 
-        Raises TypeError if the text is not a string.
-        """
+        Raises TypeError if the text is not a string."""
         sentences, given = tee([token.word for token in tokens] for tokens in self.tokenisation.sentences(text))
         for words, tags in zip(sentences, self.tag_all(given, jobs=jobs), strict=True):
             yield list(zip(words, tags, strict=True))
@@ -84,10 +74,7 @@ class Tagger(ABC):
         return [self.tags[t] for t in tags.tolist()]
 
     def posteriors(self, sequence: Sequence[Any]) -> FloatArray:
-        """Compute the posterior (n, K) of each tag at each position; columns are in the order of `tags`.
-
-        sequence: the n observations of a sequence.
-        """
+        """Compute the posterior (n, K) of each tag at each position; columns are in the order of `tags`."""
         self._check(sequence)
         return self._posteriors([sequence]) if len(sequence) else np.zeros((0, len(self.tags)))
 
@@ -109,21 +96,17 @@ class PathTagger(Tagger):
     def tag(self, sequence: Sequence[Any], known: Allowed | None = None) -> list[Any]:
         """Find the tag with the largest posterior at every position of a sequence; an empty sequence has no tags.
 
-        sequence: the observations.
         known: the tags that are known: for each observation its tag, a set of tags that it may have, or None.
 
         A word that was never seen with one of its allowed tags gets the commonest of these.
 
-        Raises ValueError for a tag that the tagger does not have, and for a different number of observations.
-        """
+        Raises ValueError for a tag that the tagger does not have, and for a different number of observations."""
         return super().tag(sequence) if known is None else self._names(self.posteriors(sequence, known).argmax(axis=1))
 
     def posteriors(self, sequence: Sequence[Any], known: Allowed | None = None) -> FloatArray:
         """Compute the posterior (n, K) of each tag at each position; columns are in the order of `tags`.
 
-        sequence: the n observations of a sequence.
-        known: the tags that are known; see `tag`.
-        """
+        known: the tags that are known; see `tag`."""
         if known is None or not len(sequence):
             return super().posteriors(sequence)
         self._check(sequence)
@@ -137,12 +120,10 @@ class PathTagger(Tagger):
         If tags have one state, paths are scored by the model itself.  If tags have several states, paths are scored by
         the Markov chain that has the model's marginals of pairs of tags.  An empty sequence has one empty path.
 
-        sequence: the observations of a sequence.
         n_best: the largest number of paths.
         known: the tags that are known; see `tag`.  Log-probabilities are given these, too.
 
-        Raises ValueError if n_best < 1.
-        """
+        Raises ValueError if n_best < 1."""
         checked("n_best", n_best, Count)
         self._check(sequence)
         if not len(sequence):
@@ -153,9 +134,7 @@ class PathTagger(Tagger):
     def draw(self, sequence: Sequence[Any], rng: np.random.Generator, known: Allowed | None = None) -> list[Any]:
         """Draw the tags of a sequence from the Markov chain that scores `paths`.
 
-        sequence: the observations of a sequence.
-        known: the tags that are known; see `tag`.
-        """
+        known: the tags that are known; see `tag`."""
         checked("rng", rng, np.random.Generator)
         self._check(sequence)
         if not len(sequence):

@@ -55,8 +55,7 @@ def _tag_shares(counts: Counts, n_tags: int) -> FloatArray:
 def _transitions(prior: FloatArray, ends: float, tokens: float) -> Counts:
     """Make pseudo-counts of transitions from every tag to every tag and to the end, `tokens` for each tag.
 
-    prior: (K,) the share of each tag among all positions.
-    """
+    prior: (K,) the share of each tag among all positions."""
     n_tags = len(prior)
     tags = np.arange(n_tags)
     before, after = np.divmod(np.arange(n_tags**2), n_tags)
@@ -100,8 +99,7 @@ class _TaggedFormalism:
     """The conversion of tagged sentences (`estimation.Formalism`).
 
     words: the words in the order of their numbers.
-    tags: the tags in the order of their numbers.
-    """
+    tags: the tags in the order of their numbers."""
 
     def __init__(self) -> None:
         self.words = Vocabulary[str]()
@@ -148,10 +146,7 @@ def train_tagged(
     jobs: int | None = 1,
     listener: Listener = silent,
 ) -> TagGrammar:
-    """Learn tags, a lexicon and operators from tagged sentences, which are read once.
-
-    Raises EstimationError if there is no sentence, or if a sentence is empty.
-    """
+    """Learn tags, a lexicon and operators from tagged sentences, which are read once."""
     formalism = _TaggedFormalism()
     (treebank,) = read_treebanks(check_rows(sentences, may_be_empty=False), [formalism], weights=weights, jobs=jobs)
     tags = formalism.tags.names

@@ -85,13 +85,10 @@ _Choice = TypeVar("_Choice", int, float)
 class _Fold:
     """A tenth of the sequences, which is held out, and all others with their spectral moments.
 
-    kept: the other sequences.
     treebank: these sequences as trees.
     moments: their moments, with the largest number of states.
     coarse: their operators of one state.
-    held_out: the held-out sequences.
-    alphabet: the observations by their numbers.
-    """
+    alphabet: the observations by their numbers."""
 
     kept: Sequences
     treebank: Treebank
@@ -104,8 +101,7 @@ class _Fold:
     def hold_out(sequences: Sequences, fold: int, alphabet: Alphabet, options: HMMOptions, jobs: int | None) -> _Fold:
         """Hold out the sequences of a fold, and take the moments of the others.
 
-        Observations that only held-out sequences have become the terminal of unseen observations.
-        """
+        Observations that only held-out sequences have become the terminal of unseen observations."""
         is_held_out = folds_of(sequences.n_sequences) == fold
         kept = sequences.part(~is_held_out)
         held_out = sequences.part(is_held_out)
@@ -157,8 +153,7 @@ def _best(
 ) -> _Choice:
     """Find the choice with the largest likelihood of held-out sequences; the first one of equals.
 
-    After each round of sequences, choices that are clearly worse than the best one are given up.
-    """
+    After each round of sequences, choices that are clearly worse than the best one are given up."""
     found = {choice: np.zeros(0) for choice in choices}
     n_done = 0
     for n_before, (fold, part) in enumerate(rounds):
@@ -217,8 +212,7 @@ def choose_states_and_floor(
 
     The folds hold out 6,000 sequences together, or as many as ten folds can.  A choice that is clearly worse than the
     best one is given up before all folds are used.  Of equally good choices, the fewest states and the largest ε are
-    taken.  Sequences beyond the first half million positions are not used.
-    """
+    taken.  Sequences beyond the first half million positions are not used."""
     sequences = _first_positions(shards, _CHOICE_POSITIONS)
     n = sequences.n_sequences
     largest = _projections(options).n_states
@@ -246,8 +240,7 @@ def _choose_estimator(
     """Choose the options, by the likelihood of a tenth of the sequences.
 
     The spectral estimator has its number of states and ε chosen.  EM, as in the preset "fast" but from fewer starts, is
-    tried with about as many states, and with more or fewer as long as the held-out sequences become likelier.
-    """
+    tried with about as many states, and with more or fewer as long as the held-out sequences become likelier."""
     sequences = _first_positions(shards, _CLIMB_POSITIONS)
     if sequences.n_sequences < 2 * _FOLDS:
         return HMMOptions()
@@ -289,10 +282,7 @@ class Untagged(NamedTuple):
     """What is learnt from sequences without tags.
 
     grammar: the alphabet and the operators.
-    floor: ε of predictions.
-    empty: the share of empty sequences.
-    reached: the objective that each start of EM reached, the best first.
-    """
+    reached: the objective that each start of EM reached, the best first."""
 
     grammar: SequenceGrammar[HMMOptions, Alphabet]
     floor: float
@@ -304,8 +294,7 @@ class _UntaggedFormalism:
     """The conversion of sequences without tags (`estimation.Formalism`).
 
     names: the observations in the order of their numbers.
-    n_empty: the weight of the empty sequences, which have no trees.
-    """
+    n_empty: the weight of the empty sequences, which have no trees."""
 
     def __init__(self) -> None:
         self.names = Vocabulary[Hashable]()
@@ -345,8 +334,7 @@ class _ChainStart:
     treebank: the sequences as trees.
     n_symbols: the number of different observations.
     pseudo: the pseudo-count of every parameter of a model whose states are clusters.
-    jobs: the number of threads.
-    """
+    jobs: the number of threads."""
 
     treebank: Treebank
     n_symbols: int
@@ -408,9 +396,7 @@ def _climb(
 ) -> Climbed[HiddenMarkov]:
     """Run EM from given starts and from random ones.
 
-    positions: what is known of positions whose terminals are no observations.
-    emitted: (m, n) how often states are known to emit each observation: random starts are near these emissions.
-    """
+    emitted: (m, n) how often states are known to emit each observation: random starts are near these emissions."""
     estimator = options.estimator
     assert isinstance(estimator, EM)
     observed = _observed(treebank, n_symbols)
@@ -444,8 +430,7 @@ def _prior(treebank: Treebank, n_symbols: int, n_states: int) -> FloatArray | No
     """Choose pseudo-counts (n,) of observations in every state: one for each observation seen once, shared by all.
 
     As by Good and Turing, so many tokens are a guess at what was not seen; the states share them, and each state
-    divides its part by the frequencies of observations.  None if every observation was seen twice.
-    """
+    divides its part by the frequencies of observations.  None if every observation was seen twice."""
     observed = _observed(treebank, n_symbols)
     n_rare = Alphabet.seen_once(observed)
     return np.asarray(n_rare / n_states * observed / observed.sum()) if n_rare else None
@@ -470,11 +455,7 @@ def train_untagged(
     jobs: int | None = 1,
     listener: Listener = silent,
 ) -> Untagged:
-    """Learn from sequences that are read once.  Choices are made on the first half million positions.
-
-    options: the settings; None to choose them.
-    Raises EstimationError if all sequences are empty, or if an observation is not hashable.
-    """
+    """Learn from sequences that are read once.  Choices are made on the first half million positions."""
     formalism, treebank, alphabet = _read(rows_of(sequences), options, weights, jobs)
     stored = StoredSequences(cast(Sequence[SequenceShard], treebank.shards))  # the formalism makes these shards
     options = _choose_estimator(stored, alphabet, jobs, listener) if options is None else options
@@ -522,13 +503,7 @@ def train_open(
     *,
     listener: Listener = silent,
 ) -> Untagged:
-    """Learn as `train_untagged` does, by EM from random states, where observations are missing or states are known.
-
-    sequences: the observations of each sequence; None for one that is missing.
-    known: what is known of the state of each position: its number, a set of numbers, or None; None if nothing is known.
-    Raises EstimationError if no observation is known, for states that there are not, and for sequences whose numbers of
-    positions differ.
-    """
+    """Learn as `train_untagged` does, by EM from random states, where observations are missing or states are known."""
     estimator = options.estimator
     if not isinstance(estimator, EM):
         raise ValueError(f"known states and missing observations need an estimator with EM, not {estimator!r}")
@@ -550,8 +525,7 @@ def _open_positions(
 ) -> tuple[list[list[int]], OpenPositions, FloatArray]:
     """Number the terminals of sequences, and after the observations the kinds of positions of which more is known.
 
-    Also returns how often each state is known to emit each observation, (m, n).
-    """
+    Also returns how often each state is known to emit each observation, (m, n)."""
     if len(entries) != len(rows):
         raise EstimationError(f"{len(rows)} sequences have states of {len(entries)}; give None for unknown ones")
     n = len(alphabet.known)

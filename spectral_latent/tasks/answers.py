@@ -30,14 +30,12 @@ _OF_PROCESS = 32  # sentences that are tagged at once in a process of their own
 class Search(NamedTuple):
     """The way to find the trees of a sentence.
 
-    n_best: the number of trees to find.
     projective: whether arcs must not cross.
     scored: whether the scores of trees are shown.
     confident: whether the posteriors of arcs are written.
     candidates: the number of trees that the reranker chooses among.
     reranker: the file of a reranker, if there is one.
-    models: the latent models of the reranker, by `FILE` or `NAME=FILE`.
-    """
+    models: the latent models of the reranker, by `FILE` or `NAME=FILE`."""
 
     n_best: int = 1
     projective: bool = True
@@ -81,13 +79,9 @@ def parse(
     The processes that parse also write the trees, because to send the parses would take longer.  One by one, a sentence
     is parsed before the next is read.
 
-    parser: the parser.
-    sentences: the sentences to parse.
-    search: the way to find the trees of a sentence.
     write: a function from a sentence and its parses to an answer, which other processes can import.
     jobs: the number of processes.
-    one_by_one: whether to read a sentence only when its answer is asked for.
-    """
+    one_by_one: whether to read a sentence only when its answer is asked for."""
     from spectral_latent.model.batches import BATCH_SIZE, map_batches
 
     kept, read = tee(sentences)
@@ -118,10 +112,8 @@ def _answers_of(
 def tag(model: Any, given: Input, jobs: int = 1) -> Iterator[tuple[InputSentence, list[str]]]:
     """Find the tags of each sentence; a batch never waits for more lines of a pipe.
 
-    model: the tagger.
     given: the input; comments after the last sentence of a table come, too.
-    jobs: the number of processes, which does not change the tags.
-    """
+    jobs: the number of processes, which does not change the tags."""
     from spectral_latent.model.batches import batches_of, map_sentences
 
     most = _TAGGED if jobs == 1 else _OF_PROCESS
@@ -143,11 +135,8 @@ def surprisal(
     """Compute the surprisal of each sentence; an empty line has none.
 
     model: a model that has probabilities of prefixes.
-    given: the input.
-    unit: the unit of surprisal.
     jobs: the number of processes.
-    parts: models that lack a group of examples each, for the standard errors of the surprisal of words.
-    """
+    parts: models that lack a group of examples each, for the standard errors of the surprisal of words."""
     from spectral_latent.model import Estimates
     from spectral_latent.model.batches import map_sentences
 
@@ -163,11 +152,9 @@ def surprisal(
 def score(parser: Any, trees: Sequence[Any], jobs: int = 1, parts: Sequence[Any] = ()) -> Iterator[Score]:
     """Score each tree.
 
-    parser: the parser.
     trees: trees of the parser's formalism.
     jobs: the number of processes.
-    parts: parsers that lack a group of examples each, for standard errors.
-    """
+    parts: parsers that lack a group of examples each, for standard errors."""
     from spectral_latent.model import Estimates
     from spectral_latent.model.batches import map_sentences
 

@@ -36,8 +36,6 @@ _NAMED = 5  # tags that a warning names
 class Gold(NamedTuple):
     """The gold trees or tags, and the way to compare a model with them.
 
-    file: the file of the model, for messages.
-    sources: the sources of the trees or tags.
     watch: shows messages and progress.
     max_length: the largest number of words in a sentence; None for any number.
     column: the column of the tags; None for the column of training.
@@ -48,8 +46,7 @@ class Gold(NamedTuple):
     columns are scored in the last two cases.
     jobs: the number of processes.
     form: the format of the sources; None to guess it.
-    skip_bad: whether to leave out trees in brackets that cannot be read, and count them.
-    """
+    skip_bad: whether to leave out trees in brackets that cannot be read, and count them."""
 
     file: str
     sources: tuple[str, ...]
@@ -112,11 +109,7 @@ _NEEDED = {
 
 
 def evaluate_phrases(parser: ConstituencyModel, given: Gold) -> Figures:
-    """Compare the parses of sentences with gold trees in brackets.
-
-    parser: the parser.
-    given: the gold trees.
-    """
+    """Compare the parses of sentences with gold trees in brackets."""
     from spectral_latent.evaluation import evaluate_parser
 
     given._refuse("a parser", "column", "universal")
@@ -145,11 +138,7 @@ def evaluate_phrases(parser: ConstituencyModel, given: Gold) -> Figures:
 
 
 def evaluate_sentences(parser: DependencyModel, given: Gold) -> Figures:
-    """Compare the parses of sentences with gold dependency trees.
-
-    parser: the parser.
-    given: the gold trees.
-    """
+    """Compare the parses of sentences with gold dependency trees."""
     from spectral_latent.evaluation import evaluate_columns, evaluate_dependency_parser
 
     given._refuse("a parser", "column", "universal")
@@ -207,11 +196,7 @@ def warn_of_unknown_tags(parser: ConstituencyModel | DependencyModel, unknown: C
 
 
 def evaluate_tags(model: Any, given: Gold) -> Figures:
-    """Compare the tags that a tagger finds with gold tags.
-
-    model: a tagger, or an anchor model with labels.
-    given: the gold tags.
-    """
+    """Compare the tags that a tagger finds with gold tags."""
     from spectral_latent.evaluation import evaluate_tagger
 
     given._refuse("not one", "non_projective", "origin", "jobs", "skip_bad")
@@ -242,11 +227,7 @@ def evaluate_tags(model: Any, given: Gold) -> Figures:
 
 
 def evaluate_states(model: Any, given: Gold) -> Figures:
-    """Compare states that have no names with gold tags.
-
-    model: an anchor model, or a model of sequences without tags.
-    given: the gold tags.
-    """
+    """Compare states that have no names with gold tags."""
     from spectral_latent.evaluation import evaluate_tagger, many_to_one, one_to_one, v_measure
 
     given._refuse("not one", "non_projective", "origin", "jobs", "skip_bad")
@@ -268,10 +249,6 @@ def evaluate_states(model: Any, given: Gold) -> Figures:
 
 
 def _counts(tags: Counter[str]) -> str:
-    """List the most frequent tags, each with its count.
-
-    >>> _counts(Counter("aab"))
-    'a (2), b (1)'
-    """
+    """List the most frequent tags, each with its count."""
     first = ", ".join(f"{tag} ({count})" for tag, count in tags.most_common(_MOST))
     return first + (f", and {len(tags) - _MOST} more" if len(tags) > _MOST else "")

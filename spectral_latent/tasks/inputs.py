@@ -51,8 +51,7 @@ class InputFormat(NamedTuple):
     """A format of FILE.
 
     awaited: the name of what a terminal is asked to type.
-    end: the pattern at whose end a sentence ends; None if the text is read as a whole.
-    """
+    end: the pattern at whose end a sentence ends; None if the text is read as a whole."""
 
     awaited: str
     end: re.Pattern[bytes] | None
@@ -93,8 +92,7 @@ class InputSentence(NamedTuple):
     tokens: the words as they stand in raw text; none in other formats.
     name: the name in the row or the comments of the sentence; empty if there is none.
     constraints: the known parts of the tree, as the parser takes them; None if no part is known.
-    unknown: the tags that the parser does not know, which are left open.
-    """
+    unknown: the tags that the parser does not know, which are left open."""
 
     sentence: DependencySentence
     number: int | str
@@ -146,9 +144,7 @@ class Input(NamedTuple):
     """The sentences of an input.
 
     source: the name of the input in messages.
-    form: the format of the input.
-    batches: the sentences in batches; a batch of a pipe has the sentences that came together.
-    """
+    batches: the sentences in batches; a batch of a pipe has the sentences that came together."""
 
     source: str
     form: Format
@@ -189,11 +185,7 @@ class Input(NamedTuple):
 
 
 def read_files(files: Sequence[str], read: Callable[[str], Input]) -> Input:
-    """Read the sentences of one or several files, one file after the other.
-
-    files: the files, which must have one format.
-    read: the reader of a file.
-    """
+    """Read the sentences of one or several files, one file after the other."""
     from spectral_latent.corpora import CorpusError
     from spectral_latent.corpora.formats import NAMES
 
@@ -241,15 +233,7 @@ def _chunks(file: str) -> Iterator[bytes]:
 
 
 def read_text(file: str, *needed: Format, form: Format | None = None) -> tuple[str, str]:
-    """Read a file as a whole, in one of the needed formats if there are any; return its text and its name.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "one.txt")
-    ...     _ = path.write_text("(NNS dogs)")
-    ...     read_text(str(path), "brackets")[0]
-    '(NNS dogs)'
-    """
+    """Read a file as a whole, in one of the needed formats if there are any; return its text and its name."""
     from spectral_latent.corpora import sniff_format
     from spectral_latent.corpora.text import decode_all
 
@@ -265,17 +249,7 @@ def read_sentences(file: str, form: Format | None, tokenisation: Tokenisation, w
 
     Without a format, the name of the file or its first lines show it; of a pipe, those that come at first.  The
     tokenisation divides raw text, and recognises raw text among lines that should be tokenised, of which there is a
-    message.
-
-    >>> import tempfile
-    >>> from spectral_latent.tokenisation import Tokenisation
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "two.tagged")
-    ...     _ = path.write_text("Dogs/NNS bark/VBP\\n\\nYes/UH\\n")
-    ...     given = read_sentences(str(path), None, Tokenisation(frozenset()))
-    ...     [(each.words, each.sentence.xpos, each.number) for each in given.sentences]
-    [(['Dogs', 'bark'], ('NNS', 'VBP'), 1), ([], (), 2), (['Yes'], ('UH',), 3)]
-    """
+    message."""
     from spectral_latent.corpora import Guess, sniff_format
     from spectral_latent.corpora.formats import SHOWING
     from spectral_latent.corpora.text import utf8_chunks
@@ -532,10 +506,7 @@ def with_sentence_tags(sentence: InputSentence, model: DependencyModel) -> Input
 
 
 def partial_trees(file: str, model: ConstituencyModel, projective: bool, form: Format | None = None) -> Input:
-    """Read sentences with brackets around some of their words, and check them all.
-
-    Raises CorpusError, which names the line, also for constraints that do not fit the sentence or the parser.
-    """
+    """Read sentences with brackets around some of their words, and check them all."""
     from spectral_latent.corpora.brackets import parse_partial_with_lines
     from spectral_latent.corpora.text import Line
     from spectral_latent.dependency import DependencySentence

@@ -25,8 +25,7 @@ def inspect(model: Any, symbols: Sequence[str] = (), top: int = 6) -> Iterator[t
 
     model: a model with named operators.
     symbols: the symbols; none for the most frequent ones.
-    top: the largest number of words, rules and places of a state.
-    """
+    top: the largest number of words, rules and places of a state."""
     from spectral_latent.corpora import CorpusError
     from spectral_latent.inspection import describe_directions, describe_states
 
@@ -47,11 +46,7 @@ def inspect(model: Any, symbols: Sequence[str] = (), top: int = 6) -> Iterator[t
 
 
 def _hint(symbol: str, symbols: Sequence[str]) -> str:
-    """Write the symbols that the user may have meant, or the first symbols of the model.
-
-    >>> _hint("vbd", ["NP", "VBD"]), _hint("XYZ", ["NP", "VBD"])
-    ('did you mean VBD?', 'there are NP, VBD')
-    """
+    """Write the symbols that the user may have meant, or the first symbols of the model."""
     alike = [each for each in symbols if each.casefold() == symbol.casefold()] or get_close_matches(symbol, symbols)
     if alike:
         return f"did you mean {' or '.join(alike)}?"

@@ -78,22 +78,17 @@ PARSERS = ("constituency", "dependency")
 class Kind(NamedTuple):
     """A kind of model; what a task needs is None if the task is not for the kind.
 
-    room: the room of the class.
     model: the name of the class.
-    name: the name of the kind in messages.
     advice: what to use such a model with.
     command: the command of `train`, and the name of the kind in records.
-    train: the function that trains.
     first: the command to try first with a model.
-    trees: the format of its trees.
     known: the function that takes the tags of a sentence, and lists those that a parser does not know.
     item: the function from a sentence of an input to a sentence as the model takes it.
     partial: the reader of sentences whose trees are partly known.
     write: the writer of the trees of a sentence.
     to_score: the reader of trees to score.
     evaluate: the function that compares the model with gold annotation.
-    by_states: the function that compares the states of the model with gold tags.
-    """
+    by_states: the function that compares the states of the model with gold tags."""
 
     room: str
     model: str
@@ -205,8 +200,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Model
     ...     file = Path(folder, "tagger")
     ...     LatentTagger.train([[("dogs", "N"), ("bark", "V")]]).save(file)
     ...     load(file).tag(["dogs", "bark"])
-    ['N', 'V']
-    """
+    ['N', 'V']"""
     from spectral_latent.files import MAX_BYTES, open_model
 
     with open_model(path, max_bytes=MAX_BYTES if max_bytes is None else max_bytes) as (arrays, settings):
@@ -215,13 +209,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Model
 
 
 def make_model(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Any:
-    """Make a model from the contents of its file, which `open_model` reads; the kind decides the class.
-
-    arrays: the arrays of the file by their names.
-    settings: the settings of the file; the entry `kind` names the kind of the model.
-
-    Raises ModelFileError for a kind that this library does not know.
-    """
+    """Make a model from the contents of its file, which `open_model` reads; the kind decides the class."""
     from spectral_latent.files import ModelFileError
 
     kind = str(settings.get("kind"))
@@ -234,7 +222,6 @@ def make_model(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) 
 def load_model(file: str, *kinds: str) -> Any:
     """Read a model of one of several kinds, the usual one first.
 
-    file: the file of the model, which is read once.
     kinds: the kinds of model that the task can use.
 
     >>> from pathlib import Path
@@ -244,8 +231,7 @@ def load_model(file: str, *kinds: str) -> Any:
     ...     file = str(Path(folder, "model"))
     ...     LatentTagger.train([[("dogs", "N"), ("bark", "V")]]).save(file)
     ...     load_model(file, "tagger").tags
-    ['N', 'V']
-    """
+    ['N', 'V']"""
     from spectral_latent.files import ModelFileError, open_model
 
     with open_model(file) as (arrays, settings):
@@ -258,19 +244,13 @@ def load_model(file: str, *kinds: str) -> Any:
 
 
 def load_parser(file: str) -> ConstituencyModel | DependencyModel:
-    """Read a parser.
-
-    file: the file of the model.
-    """
+    """Read a parser."""
     parser: ConstituencyModel | DependencyModel = load_model(file, *PARSERS)
     return parser
 
 
 def load_of_prefixes(file: str) -> tuple[Any, Tokenisation]:
-    """Read a model that has probabilities of prefixes, and its way to divide raw text into sentences and words.
-
-    file: the file of a parser, of a tagger, or of a model of sequences of words.
-    """
+    """Read a model that has probabilities of prefixes, and its way to divide raw text into sentences and words."""
     from spectral_latent.files import ModelFileError
     from spectral_latent.tokenisation import Tokenisation
 
@@ -284,10 +264,7 @@ def load_of_prefixes(file: str) -> tuple[Any, Tokenisation]:
 
 
 def load_tagger(file: str) -> LoadedTagger:
-    """Read a tagger; the tags of an anchor model without labels are the names of its anchors.
-
-    file: the file of the model.
-    """
+    """Read a tagger; the tags of an anchor model without labels are the names of its anchors."""
     from spectral_latent.anchors.model import anchor_names
 
     model = load_model(file, "tagger", "anchors")
@@ -297,10 +274,6 @@ def load_tagger(file: str) -> LoadedTagger:
 
 
 def with_limits(parser: ConstituencyModel | DependencyModel, **limits: Any) -> ConstituencyModel | DependencyModel:
-    """Replace the limits of the time and memory of a sentence; None stands for the limit that the model has.
-
-    parser: the loaded parser.
-    limits: values of fields of `grammar.Limits`.
-    """
+    """Replace the limits of the time and memory of a sentence; None stands for the limit that the model has."""
     given = {name: limit for name, limit in limits.items() if limit is not None}
     return parser.with_limits(replace(parser.options.limits, **given)) if given else parser

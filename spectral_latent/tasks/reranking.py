@@ -47,13 +47,12 @@ class Lists(NamedTuple):
 def read_lists(file: str, form: NBestFormat | None = None) -> Lists:
     """Read the lists of a file, or of standard input for `-`.
 
-    file: the file.
     form: the format of the lists; None to guess it.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "one.trees")
-    ...     _ = file.write_text("-1.5\\t(NN run)\\n-2.0\\t(VB run)\\n")
+    ...     _ = file.write_text("-1.5\t(NN run)\n-2.0\t(VB run)\n")
     ...     found = read_lists(str(file))
     >>> [len(each) for each in found.lists], found.form, found.has_heads
     ([2], 'trees', False)
@@ -70,9 +69,7 @@ def read_lists(file: str, form: NBestFormat | None = None) -> Lists:
 def score_lists(given: Lists, gold: Sequence[str]) -> CandidateScores:
     """Score the candidates against the trees of gold sources; both must have the same sentences.
 
-    given: the n-best lists to score.
-    gold: the sources of the right trees.
-    """
+    given: the n-best lists to score."""
     from spectral_latent.evaluation.reranking import score_dependency_lists, score_phrase_lists
 
     with users_errors():
@@ -82,10 +79,7 @@ def score_lists(given: Lists, gold: Sequence[str]) -> CandidateScores:
 
 
 def load_models(given: Iterable[str]) -> LatentModels:
-    """Load parsers by name, each of which is given as `FILE` or `NAME=FILE`.
-
-    given: the names and files.
-    """
+    """Load parsers by name, each of which is given as `FILE` or `NAME=FILE`."""
     from spectral_latent.reranking import LATENT
 
     models: dict[str, Any] = {}
@@ -99,24 +93,14 @@ def load_models(given: Iterable[str]) -> LatentModels:
 
 
 def load_reranker(file: str, models: Iterable[str], parser: Any = None) -> Reranker:
-    """Load a reranker and its latent models.
-
-    file: the file of the reranker.
-    models: the latent models, as `load_models` takes them.
-    parser: the parser whose trees are reranked, which is the latent model of its name if no other is given.
-    """
+    """Load a reranker and its latent models."""
     from spectral_latent.reranking import Reranker
 
     return Reranker.load(file, load_models(models), parser=parser)
 
 
 def evaluate_reranker(reranker: Reranker, given: Lists, gold: Sequence[str]) -> dict[str, float | int]:
-    """Compare the first, the chosen and the best tree of each list with the right one.
-
-    reranker: the reranker.
-    given: the n-best lists.
-    gold: the sources of the right trees.
-    """
+    """Compare the first, the chosen and the best tree of each list with the right one."""
     scores = score_lists(given, gold)
     with users_errors():
         difference, oracle = scores.evaluate(reranker.rerank(given.lists))
@@ -145,15 +129,12 @@ def nbest_lists(
 ) -> tuple[Iterator[NBest], int]:
     """Parse the sentences of gold trees to n-best lists, with folds by parsers that learnt from the other trees.
 
-    parser: the parser.
-    sources: the sources of the trees.
     n_best: the largest number of trees of a sentence.
     folds: the number of parts of the trees; None to parse all by the parser itself.
     jobs: the number of processes.
     form: the format of the sources; None to guess it.
     skip_bad: whether to leave out trees in brackets that cannot be read.
-    changes: counts what is changed in the trees.
-    """
+    changes: counts what is changed in the trees."""
     from spectral_latent.reranking import jackknifed_nbest, parser_nbest
 
     if parser.kind == "constituency":

@@ -18,16 +18,7 @@ __all__ = ["dependency_entries", "gold_trees", "rooted_sentences", "tagged", "tr
 def treebank(
     sources: Iterable[str], changes: Changes | None = None, form: Format | None = None, skip_bad: bool = False
 ) -> Iterator[Phrase]:
-    """Read the trees of sources, and count what is changed in them.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "two.mrg")
-    ...     _ = file.write_text("(NNS dogs) (NNS cats)")
-    ...     [tree.bracketed() for tree in treebank([str(file), folder])]
-    ['(NNS dogs)', '(NNS cats)', '(NNS dogs)', '(NNS cats)']
-    """
+    """Read the trees of sources, and count what is changed in them."""
     from spectral_latent.corpora import constituency_trees
 
     for source in sources:
@@ -85,16 +76,7 @@ def untagged(sources: Iterable[str], changes: Changes | None = None, form: Forma
 def universal(
     sources: Iterable[str], changes: Changes | None = None, form: Format | None = None
 ) -> Iterator[list[tuple[str, str]]]:
-    """Read sentences with universal tags, which are made of UPOS tags, or by NLTK of the tags of a corpus.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "one.tagged")
-    ...     _ = file.write_text("She/PRON is/AUX")
-    ...     list(universal([str(file)]))
-    [[('She', 'PRON'), ('is', 'VERB')]]
-    """
+    """Read sentences with universal tags, which are made of UPOS tags, or by NLTK of the tags of a corpus."""
     from spectral_latent.corpora import CorpusError, universal_tag
 
     for source in sources:

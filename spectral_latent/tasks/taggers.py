@@ -19,8 +19,7 @@ class LoadedTagger(NamedTuple):
     model: the tagger itself, or an anchor model with labels.
     tags: all tags that the tagger knows.
     knows: the function that tells whether a word was in the training data.
-    column: the column of the tags in the training data; None if it is not known.
-    """
+    column: the column of the tags in the training data; None if it is not known."""
 
     model: LatentTagger | AnchorHMM
     tags: list[str]
@@ -29,11 +28,7 @@ class LoadedTagger(NamedTuple):
 
     @staticmethod
     def of(model: Any, file: str) -> LoadedTagger:
-        """Make a tagger of a model, which must have labels that are strings.
-
-        model: a tagger, or an anchor model.
-        file: the file of the model, for messages.
-        """
+        """Make a tagger of a model, which must have labels that are strings."""
         from spectral_latent.files import ModelFileError
 
         if model.kind != "anchors":
@@ -53,11 +48,7 @@ class LoadedTagger(NamedTuple):
 
 
 def states_of(model: Any, file: str) -> Callable[[list[list[str]]], list[list[str]]]:
-    """Make the function that finds the states of sentences, as texts of numbers.
-
-    model: a model of sequences without tags, or an anchor model.
-    file: the file of the model, for messages.
-    """
+    """Make the function that finds the states of sentences, as texts of numbers."""
     from spectral_latent.files import ModelFileError
 
     if model.kind == "anchors":

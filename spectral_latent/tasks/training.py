@@ -45,8 +45,7 @@ class Run:
     jobs: the number of threads that learn, and of processes that parse while they learn.
     kind: the name of the examples, such as `trees`.
     n_examples: the number of examples that were read so far.
-    changes: the changes to the examples that were counted so far.
-    """
+    changes: the changes to the examples that were counted so far."""
 
     def __init__(
         self,
@@ -57,12 +56,7 @@ class Run:
         keeps: Callable[[int], bool] | None = None,
         memory: Memory | None = None,
     ) -> None:
-        """Begin a training.
-
-        expected: the sources of an earlier record, whose contents the sources must have; None for any contents.
-        keeps: tells whether to learn from an example, by its number from 0; None to learn from all.
-        memory: what several trainings read once; None to keep nothing.
-        """
+        """Begin a training."""
         from spectral_latent.constituency import Changes
 
         self.sources = sources
@@ -81,10 +75,7 @@ class Run:
     def examples(
         self, kind: str, read: _Read[_T], weights: Sequence[float] = ()
     ) -> tuple[Iterator[_T], Iterator[float] | None]:
-        """Return the examples of the sources as they are read, and the weight of each; None if all count once.
-
-        Raises RequestError for another number of weights than sources, and if all weights are 0.
-        """
+        """Return the examples of the sources as they are read, and the weight of each; None if all count once."""
         self.kind = kind
         if not weights:
             return (example for example, _ in self._weighted(read, (1.0,) * len(self.sources))), None
@@ -122,10 +113,7 @@ class Run:
         return self._memory[source][0]
 
     def digested(self, read: _Read[_T], sources: Sequence[str]) -> Iterator[_T]:
-        """Read sources one after the other, and keep a digest (BLAKE2b) of the examples of each source, in order.
-
-        Raises CorpusError if a source does not have the content of the earlier record.
-        """
+        """Read sources one after the other, and keep a digest (BLAKE2b) of the examples of each source, in order."""
         for source in sources:
             digest = blake2b(digest_size=32)
             for example in read([source]):
@@ -149,8 +137,7 @@ class Run:
     def record(self, kind: str, train: Callable[..., Any], settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the record as an object that JSON can hold, with the settings that differ from the defaults.
 
-        Sources among the settings, of which there are several, are listed after those that the model learns from.
-        """
+        Sources among the settings, of which there are several, are listed after those that the model learns from."""
         from spectral_latent.constituency import Changes
 
         defaults = signature(train).parameters
@@ -177,11 +164,7 @@ def _plain(value: Any) -> Any:
 
 
 def _command(kind: str, sources: Sequence[str], settings: Mapping[str, Any]) -> str:
-    """Write the command line of a training, without folders.
-
-    >>> _command("tagger", ["corpora/a.tagged"], {"n_states": 4, "weights": (0.5,), "no_spelling": True})
-    'spectral-latent train tagger a.tagged --n-states 4 --weight 0.5 --no-spelling'
-    """
+    """Write the command line of a training, without folders."""
     words = ["spectral-latent", "train", kind, *map(_name, sources)]
     for name, value in settings.items():
         option = f"--{_OPTIONS.get(name, name)}".replace("_", "-")
@@ -203,12 +186,7 @@ def _text(example: Any) -> str:
 
 
 def _n_words(example: Any) -> int:
-    """Count the words of an example, traces left out.
-
-    >>> from spectral_latent.constituency import Phrase
-    >>> _n_words(Phrase("S", (Phrase("NN", ("dogs",)), Phrase("-NONE-", ("*",))))), _n_words(["dogs", "bark"])
-    (1, 2)
-    """
+    """Count the words of an example, traces left out."""
     from spectral_latent.constituency import Phrase
     from spectral_latent.constituency.cleaning import tagged_words
     from spectral_latent.dependency import DependencySentence
@@ -219,10 +197,7 @@ def _n_words(example: Any) -> int:
 
 
 def record_of(file: str) -> dict[str, Any] | None:
-    """Read the record in a model file; None for the file of a model that was saved in Python.
-
-    file: the file of the model.
-    """
+    """Read the record in a model file; None for the file of a model that was saved in Python."""
     from spectral_latent.files import ModelFileError, load_model
 
     _, settings = load_model(file)

@@ -28,13 +28,11 @@ def train_again(
 ) -> Any:
     """Train a model with the settings of its record, on sources with the same contents.
 
-    file: the file of the model.
     sources: the sources in the order of the record; none for those of the names in the record.
     jobs: the number of threads that learn, and of processes that parse while they learn.
     watch: is told that training begins.
     keeps: tells whether to learn from an example, by its number from 0; None to learn from all.
-    memory: what several trainings read once; None to keep nothing.
-    """
+    memory: what several trainings read once; None to keep nothing."""
     from spectral_latent._options import counted
     from spectral_latent.corpora import CorpusError
     from spectral_latent.estimation import EstimationError
@@ -100,15 +98,7 @@ def _checked_record(file: str) -> dict[str, Any]:
 def train_without_groups(
     file: str, sources: Sequence[str], n_groups: int, jobs: int = 1, watch: Watch | None = None
 ) -> list[Any]:
-    """Train a model again without one group of its examples each, for standard errors (`model.Jackknife`).
-
-    file: the file of the model.
-    sources: the sources, as for `train_again`.
-    n_groups: the number of groups.
-    jobs: the number of threads that learn, and of processes that parse while they learn.
-    watch: is told of each group.
-    Raises EstimationError for fewer than ten examples for each group.
-    """
+    """Train a model again without one group of its examples each, for standard errors (`model.Jackknife`)."""
     from spectral_latent.model.jackknife import divide
 
     record = _checked_record(file)
@@ -122,9 +112,7 @@ def train_without_groups(
 def differences_of(file: str, model: Any) -> tuple[list[str], str]:
     """Describe what differs between a file and a model, and the versions of the library that made them if they differ.
 
-    file: the file of the model before.
-    model: the model that was trained again.
-    """
+    model: the model that was trained again."""
     from spectral_latent.files import load_model
 
     with TemporaryDirectory() as folder:
@@ -139,12 +127,7 @@ def differences_of(file: str, model: Any) -> tuple[list[str], str]:
 
 
 def _differing_arrays(before: Mapping[str, NDArray[Any]], after: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    """Describe the arrays that differ between two models.
-
-    >>> import numpy as np
-    >>> list(_differing_arrays({"t": np.ones(3), "q": np.ones(2)}, {"t": np.array([1, 1, 1.5])}))
-    ['q: (2,) float64, and now nothing', 't: 1 of 3 numbers differ, by up to 0.5']
-    """
+    """Describe the arrays that differ between two models."""
     for name in sorted(before.keys() | after.keys()):
         old, new = before.get(name), after.get(name)
         if old is None or new is None or (old.shape, old.dtype) != (new.shape, new.dtype):
@@ -160,11 +143,7 @@ def _type_of(array: NDArray[Any] | None) -> str:
 
 
 def _differing_settings(before: Any, after: Any, place: str = "") -> Iterator[str]:
-    """Describe the settings that differ between two models, or two parts of them at the same place.
-
-    >>> list(_differing_settings({"words": ["a", "b"], "seed": 1}, {"words": ["a", "c"], "seed": 1, "floor": 0}))
-    ['floor: None, and now 0', "words 1: 'b', and now 'c'"]
-    """
+    """Describe the settings that differ between two models, or two parts of them at the same place."""
     if isinstance(before, dict) and isinstance(after, dict):
         for name in sorted(before.keys() | after.keys()):
             yield from _differing_settings(before.get(name), after.get(name), f"{place} {name}")

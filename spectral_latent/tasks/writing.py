@@ -115,8 +115,7 @@ def conllu_text(
 
     Comments after the last sentence stay as they are, except in JSON.
 
-    posteriors: the posterior (n,) of the arc to each word of each tree, which MISC then has as `HeadProb`.
-    """
+    posteriors: the posterior (n,) of the arc to each word of each tree, which MISC then has as `HeadProb`."""
     if form == "json":
         return _candidates(parses, sentence)
     if not parses:
@@ -163,21 +162,7 @@ def _filled(
 ) -> str:
     """Write the lines of a sentence with heads, relations, and other columns that were missing; a rank has a score.
 
-    The posterior (n,) of the arc to each word replaces an earlier `HeadProb` in MISC.
-
-    >>> from spectral_latent.dependency import DependencySentence
-    >>> from spectral_latent.model import Parse
-    >>> words = DependencySentence.of(["Yes"])
-    >>> parse = Parse(words.with_heads((0,)), sign=1, log=-0.5)
-    >>> table = _in_conllu(InputSentence(words, 3), "upos")
-    >>> print(_filled(table, parse, rank=2).replace("\\t", " "), end="")
-    # sent_id = 3-2
-    # text = Yes
-    # rank = 2
-    # score = -0.500000
-    1 Yes _ _ _ _ 0 _ _ _
-    <BLANKLINE>
-    """
+    The posterior (n,) of the arc to each word replaces an earlier `HeadProb` in MISC."""
     from spectral_latent.corpora.conllu import writable
 
     lines = list(given.lines)
@@ -214,8 +199,7 @@ def _filled(
 def tagged_text(sentence: InputSentence, tags: Sequence[str], form: Form, given: Format, column: str) -> str:
     """Write a sentence as its own table with the tag of each word in a column, as a line of word/TAG, or in JSON.
 
-    In a line, white space of a tag becomes `_`.
-    """
+    In a line, white space of a tag becomes `_`."""
     from spectral_latent.corpora.conllu import writable
 
     if form == "json":
@@ -237,11 +221,9 @@ class Score(NamedTuple):
     """The score of a tree.
 
     log: the logarithm of the absolute value of its estimated probability p̂.
-    sign: the sign of p̂.
     error: the standard error of p̂ as a share of its absolute value; NaN where it has none, or was not asked for.
     is_zero: whether the 95 % interval of p̂ contains zero.
-    n_groups: the number of groups that the error is computed from.
-    """
+    n_groups: the number of groups that the error is computed from."""
 
     log: float
     sign: float
@@ -251,16 +233,7 @@ class Score(NamedTuple):
 
 
 def score_text(number: int | str, found: Score, form: Form, has_errors: bool) -> str:
-    """Write the score of a tree as a line.
-
-    number: the number of the tree, from 1; after the name of its file if there are several, as in `b.mrg:3`.
-    has_errors: whether to write the standard error, too.
-
-    >>> score_text(1, Score(-2.5, 1.0, 0.25, False, 20), "text", True)
-    '-2.500000\\t1\\t0.250000\\t0\\n'
-    >>> score_text(2, Score(-math.inf, 0.0), "json", False)
-    '{"tree": 2, "log": null, "sign": 0}\\n'
-    """
+    """Write the score of a tree as a line."""
     if form == "json":
         entry: dict[str, Any] = {"tree": number, "log": _finite(found.log), "sign": int(found.sign)}
         errors = {"error": _finite(found.error), "zero": found.is_zero} if has_errors else {}
@@ -272,8 +245,7 @@ def score_text(number: int | str, found: Score, form: Form, has_errors: bool) ->
 def surprisal_text(sentence: InputSentence, found: Surprisal, form: Form, errors: FloatArray | None = None) -> str:
     """Write a line for each word, or the sentence as a line of JSON.
 
-    errors: (n,) the standard errors of the surprisal of words; None to leave the column out.
-    """
+    errors: (n,) the standard errors of the surprisal of words; None to leave the column out."""
     columns = {"surprisal": found.total, "lexical": found.lexical, "syntactic": found.syntactic}
     extra = {} if errors is None else {"error": errors}
     if form == "json":
@@ -296,11 +268,7 @@ def surprisal_text(sentence: InputSentence, found: Surprisal, form: Form, errors
 
 
 def table_row(cells: Iterable[object]) -> str:
-    """Write a row of a table with tabs, quoted as the `csv` module, pandas and R read it.
-
-    >>> print(table_row([1, '"', "dogs"]).replace("\\t", " "), end="")
-    1 \"\"\"\" dogs
-    """
+    """Write a row of a table with tabs, quoted as the `csv` module, pandas and R read it."""
     row = StringIO()
     csv.writer(row, dialect="excel-tab", lineterminator="\n").writerow(cells)
     return row.getvalue()

@@ -48,9 +48,7 @@ class Forest(NamedTuple):
     def of_trees(trees: SkeletalTrees, rules: Rules) -> Forest:
         """Convert trees to a forest with one component for each tree and one edge for each node.
 
-        trees: the trees.
-        rules: the table that numbers rules; a rule that it lacks has the number -1.
-        """
+        rules: the table that numbers rules; a rule that it lacks has the number -1."""
         return Forest(
             symbol=trees.symbol,
             start=np.arange(trees.n_nodes + 1),
@@ -145,19 +143,11 @@ class ForestBuilder:
         return len(self.symbol) - 1
 
     def leaf(self, symbol: int, terminal: int) -> int:
-        """Append an item that is a leaf, and return its number.
-
-        symbol: the symbol of the item.
-        terminal: the terminal that it observes.
-        """
+        """Append an item that is a leaf, and return its number."""
         return self._append(symbol, [(self._leaf.get((symbol, terminal), -1), -1, -1)])
 
     def add(self, symbol: int, children: Iterable[tuple[int, ...]]) -> int:
-        """Append an item that has one or more derivations, and return its number.
-
-        symbol: the symbol of the item.
-        children: for each derivation, the items of its one or two children.
-        """
+        """Append an item that has one or more derivations, and return its number."""
         edges = []
         for below in children:
             rule = (symbol, *(self.symbol[child] for child in below))
@@ -168,8 +158,7 @@ class ForestBuilder:
     def end(self, *roots: int) -> None:
         """End a component, such as that of an input.
 
-        roots: the items at the top of the component.
-        """
+        roots: the items at the top of the component."""
         self._roots += ((root, self._n_components) for root in roots)
         self._n_components += 1
 

@@ -66,10 +66,8 @@ Part = Literal["node", "rest", "observation"]
 class Symbol(NamedTuple):
     """A symbol of the s-trees, which stands for a part of a node of a graph.
 
-    label: the label of the node.
     part: the part: the `node` itself; the `rest` of its children, after the first ones; the `observation` of an inner
-        node.
-    """
+        node."""
 
     label: Hashable
     part: Part = "node"
@@ -78,11 +76,9 @@ class Symbol(NamedTuple):
 class GraphTrees(NamedTuple):
     """s-trees of graphs, with the names of their symbols, terminals and nodes.
 
-    trees: s-trees of N nodes.
     symbols: (S,) the label and the part that each symbol stands for.
     terminals: the observation that each terminal stands for.
-    nodes: (N,) the node of the graph that each node of the s-trees is part of.
-    """
+    nodes: (N,) the node of the graph that each node of the s-trees is part of."""
 
     trees: SkeletalTrees
     symbols: list[Symbol]
@@ -96,11 +92,7 @@ def _is_nan(value: Any) -> bool:
 
 
 def check_name(value: Any, place: str, kind: str) -> Hashable:
-    """Return the value if it can serve as a name; raise GraphError if it is unhashable or NaN.
-
-    >>> check_name(("a", 1), "graph 1, node 0", "label")
-    ('a', 1)
-    """
+    """Return the value if it can serve as a name; raise GraphError if it is unhashable or NaN."""
     try:
         hash(value)
         nan = _is_nan(value)
@@ -134,13 +126,7 @@ def _children(graph: nx.DiGraph, node: Hashable, place: str) -> list[Hashable]:
 
 
 def check_graphs(graphs: Iterable[nx.DiGraph], first: int = 1) -> Iterator[nx.DiGraph]:
-    """Yield graphs after a check.  Raises GraphError for an object of another type, and for one graph without a list.
-
-    >>> list(check_graphs([3]))
-    Traceback (most recent call last):
-        ...
-    spectral_latent.trees.graphs.GraphError: graph 1: a networkx.DiGraph is needed, not int
-    """
+    """Yield graphs after a check.  Raises GraphError for an object of another type, and for a graph without a list."""
     import networkx as nx
 
     if hasattr(graphs, "nodes"):

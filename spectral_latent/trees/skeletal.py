@@ -66,8 +66,7 @@ class SkeletalTrees:
         left: (N,) the left child, or the only child, of each node; -1 at a leaf.
         right: (N,) the right child of each node; -1 at a leaf and at a unary node.
         terminal: (N,) the observation of each leaf; -1 at other nodes.
-        root: (T,) the root node of each tree, increasing.
-        """
+        root: (T,) the root node of each tree, increasing."""
         trees = SkeletalTrees(*map(_column, (symbol, left, right, terminal, root)))
         trees._check()
         return trees
@@ -179,10 +178,7 @@ class SkeletalTrees:
         return self._distinct[1]
 
     def rule_in(self, rules: Rules) -> IntArray:
-        """Look up each node's rule (N,) in a table; -1 for a rule that the table lacks.
-
-        rules: the table of rules.
-        """
+        """Look up each node's rule (N,) in a table; -1 for a rule that the table lacks."""
         number = np.empty(self.n_nodes, dtype=np.int64)
         kinds = (self.is_leaf, self.is_unary, self.is_binary)
         tables = (rules.leaf, rules.unary, rules.binary)

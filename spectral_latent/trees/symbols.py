@@ -52,24 +52,18 @@ class Vocabulary(Generic[Name]):
     def add(self, name: Name) -> int:
         """Return the integer of a name, which is entered if it is new.
 
-        name: a hashable name, known or new.
-        """
+        name: a hashable name, known or new."""
         index = self._index.setdefault(name, len(self.names))
         if index == len(self.names):
             self.names.append(name)
         return index
 
     def get(self, name: Name) -> int:
-        """Return the integer of a name, or -1 if it was never entered.
-
-        name: a hashable name.
-        """
+        """Return the integer of a name, or -1 if it was never entered."""
         return self._index.get(name, -1)
 
     def numbers(self, names: Iterable[Name]) -> IntArray:
         """Look up the integers (n,) of names; -1 for a name that was never entered.
-
-        names: n hashable names.
 
         >>> Vocabulary(["S", "NP"]).numbers(["NP", "X"])
         array([ 1, -1])
@@ -154,18 +148,14 @@ class Rules:
 
     leaf: (R0, 2) the parent and the terminal of each leaf rule.
     unary: (R1, 2) the parent and the child of each unary rule.
-    binary: (R2, 3) the parent, the left child and the right child of each binary rule.
-    """
+    binary: (R2, 3) the parent, the left child and the right child of each binary rule."""
 
     leaf: IntArray
     unary: IntArray
     binary: IntArray
 
     def equals(self, other: Rules) -> bool:
-        """Tell whether both tables hold the same rules in the same rows.
-
-        other: the table to compare with.
-        """
+        """Tell whether both tables hold the same rules in the same rows."""
         return all(np.array_equal(getattr(self, kind), getattr(other, kind)) for kind in ("leaf", "unary", "binary"))
 
     @staticmethod
