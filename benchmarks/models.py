@@ -33,6 +33,7 @@ from spectral_latent.constituency.cleaning import tagged_words
 from spectral_latent.corpora import constituency_trees, dependency_trees
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.dependency import preset as dependency_preset
+from spectral_latent.dependency.tree import BLANK
 from spectral_latent.grammar.options import clusters_then_em
 from spectral_latent.lexicon import LexiconOptions
 from spectral_latent.model import Partial, complete
@@ -113,7 +114,8 @@ def train_english(files: Sequence[Path]) -> ConstituencyModel:
 
 def train_dependencies(files: Sequence[Path]) -> DependencyModel:
     """Train `en-ud` on a file of EWT: a parser that finds universal tags itself, and a tagger of Penn tags."""
-    sentences = list(dependency_trees(files[0]))
+    # Raw text has no morphological features, so relations must not rely on them.
+    sentences = [tree._replace(feats=(BLANK,) * len(tree.forms)) for tree in dependency_trees(files[0])]
     (fast,) = dependency_preset("fast")
     lexicon = replace(fast.lexicon, min_expected=1e-3)
     model = DependencyModel.train(sentences, replace(fast, lexicon=lexicon, compact=True))
