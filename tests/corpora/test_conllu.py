@@ -102,6 +102,8 @@ GOOD = f"# c\n{rows('1:2', '2:0')}\n"  # four lines
         (rows("١:0"), 1, "the ID '١'"),
         (rows("1:0", "1-2:_", "2:0"), 2, "the ID '1-2' is out of order"),
         (rows("1-3:_", "1:0", "2-3:_", "2:0", "3:0"), 3, "the ID '2-3'"),
+        (rows("01-2:_", "1:0", "2:1"), 1, "the ID '01-2' is out of order"),
+        (rows("1:0", "01.1:_", "2:1"), 2, "the ID '01.1' is out of order"),
         (rows("1:0", "2-4:_", "2:0", "3:0"), 2, "a range up to the word 4 in a sentence of 3 words"),
         (rows("1-2:_", "1:0", "2-3:_", "2:0", "3:0"), 3, "the ID '2-3' is out of order"),
         (rows("1-2:_", "1-3:_", "1:0", "2:0", "3:0"), 2, "the ID '1-3' is out of order"),
