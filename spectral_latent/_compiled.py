@@ -67,7 +67,6 @@ class _CompiledFiles(FunctionCache):
     function calls, nor the sources of the records that it reads; and it cannot read its own files if the class of a
     record has moved.  With the digest of all these sources, changed code has another file, and is compiled again.
 
-    function: the function whose code is kept.
     Raises RuntimeError if there is no folder for the files that belongs to the user alone."""
 
     _impl_class = CodeFolder

@@ -69,7 +69,6 @@ config._config_fname = ""  # numba looks for the file again whenever it compiles
 class CodeFolder(CompileResultCacheImpl):
     """Where numba keeps the compiled code of a function: in a folder that this library has chosen.
 
-    function: the function whose code is kept.
     Raises RuntimeError if there is no such folder."""
 
     def __init__(self, function: Callable[..., Any]) -> None:

@@ -331,6 +331,139 @@ def test_docstrings_have_the_shapes_of_arrays() -> None:
         assert missing == [], f"{module}: write the shape, such as (n, 2), on the line of the parameter"
 
 
+FACT = re.compile(
+    rf"{SHAPE}|\d|None|True|False|;|\bif\b|\bat (?:most|least)\b|such as|unless|otherwise|without|example|[`\"]"
+)  # what the name of a parameter and the first sentence do not tell
+FILLERS = "the a an of to for in on that which is are with each whose its their it by and or be"
+
+
+def _stems(text: str) -> set[str]:
+    """List the beginnings of the words of a text, which are alike in singular and plural."""
+    return {word.rstrip("s")[:5] for word in re.findall(r"[a-z]+", text.lower().replace("_", " "))}
+
+
+def test_no_line_of_a_docstring_repeats_the_signature() -> None:
+    """A parameter has a line only if that tells more than its name and the first sentence: by two words, or a fact."""
+    for module in SOURCES:
+        repeated = []
+        for node in _nodes(module):
+            docstring = ast.get_docstring(node) if isinstance(node, ast.ClassDef | ast.FunctionDef) else None
+            for name, text in re.findall(r"^(\w+): ((?:.|\n +)+)$", docstring or "", re.MULTILINE):
+                first = (docstring or "").splitlines()[0]
+                new = _stems(text) - _stems(f"{name} {first}") - _stems(FILLERS)
+                if len(new) < 2 and not FACT.search(text) and not re.match(r"[^\W\d_]\w?, ", text):
+                    repeated.append(f"{getattr(node, 'name', '')}: {name}")
+        assert repeated == [], f"{module}: these lines repeat the name or the first sentence; leave them out"
+
+
+VERBS = {
+    "part_names",
+    "with_members",
+    "grammar",
+    "score",
+    "name_parts",
+    "part_posteriors",
+    "analyse",
+    "log_probabilities",
+    "parse_nbest",
+    "options",
+    "sample",
+    "assemble",
+    "judges",
+    "chart",
+    "checked",
+    "fallback",
+    "sizes",
+    "with_operators",
+    "find_parts",
+    "evidence",
+    "parses",
+    "write",
+    "objective",
+    "judge_parts",
+    "explain",
+    "parse_all",
+    "parse",
+    "named_operators",
+    "score_trees",
+}
+N_TYPES = 395
+N_FILES = 223
+LINES: dict[str, tuple[int, int]] = {
+    "spectral_latent": (78, 6),
+    "_version": (37, 3),
+    "_numba": (127, 17),
+    "_compiled": (256, 54),
+    "_names": (16, 4),
+    "_texts": (12, 5),
+    "_options": (253, 65),
+    "_threads": (28, 6),
+    "trees": (691, 280),
+    "operators": (685, 311),
+    "ready": (57, 22),
+    "files": (1197, 370),
+    "inference": (1821, 527),
+    "estimation": (2652, 867),
+    "drawing": (194, 72),
+    "inspection": (312, 155),
+    "plotting": (84, 12),
+    "tokenisation": (223, 48),
+    "model": (1058, 512),
+    "lexicon": (1829, 502),
+    "grammar": (2052, 570),
+    "constituency": (3428, 1058),
+    "sequence": (3566, 1078),
+    "automata": (890, 266),
+    "anchors": (677, 228),
+    "dependency": (2412, 615),
+    "graphs": (319, 115),
+    "reranking": (776, 406),
+    "evaluation": (1017, 356),
+    "corpora": (3177, 796),
+    "tasks": (2180, 331),
+    "correction": (946, 197),
+    "cli": (2588, 402),
+    "__main__": (4, 1),
+    "spectral_latent_nltk": (711, 344),
+    "spectral_latent_sklearn": (760, 292),
+    "spectral_latent_spacy": (522, 173),
+}  # of code, and of docstrings, in each room and package; a change may only lower them, or say here why it does not
+
+
+def _count_lines(part: str) -> tuple[int, int]:
+    """Count the lines of a room or of a package on top: those of docstrings apart."""
+    of_docstrings = of_all = 0
+    for module, path in SOURCES.items():
+        package = module.partition(".")[0]
+        if part == (package if package != "spectral_latent" else _room(module) or "spectral_latent"):
+            of_all += len(path.read_text(encoding="utf-8").splitlines())
+            for node in _nodes(module):
+                if (
+                    isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+                    and ast.get_docstring(node) is not None
+                ):
+                    of_docstrings += (node.body[0].end_lineno or 0) - node.body[0].lineno + 1
+    return of_all - of_docstrings, of_docstrings
+
+
+def test_lines_only_become_fewer() -> None:
+    assert set(LINES) == {*ROOMS, *ADAPTERS, "spectral_latent"}
+    for part, (code, docstrings) in LINES.items():
+        found = _count_lines(part)
+        assert found <= (code, docstrings) and found[1] <= docstrings, f"{part} has grown to {found}: what can go?"
+
+
+def test_verbs_and_types_only_become_fewer() -> None:
+    """The verbs that ask a model stand once, in its base; a subclass adds words of its domain, and no second way."""
+    bases = _nodes("spectral_latent.model.latent_tree")
+    model = next(node for node in bases if isinstance(node, ast.ClassDef) and node.name == "LatentTreeModel")
+    asking = {node.name for node in model.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")}
+    assert asking <= VERBS
+    n_types = sum(isinstance(node, ast.ClassDef) for module in SOURCES for node in _parse(module).body)
+    assert n_types <= N_TYPES
+    assert len(SOURCES) <= N_FILES
+
+
 def test_hooks_of_plugins_are_optional() -> None:
     """The tests of the wheel run with few plugins of pytest."""
     for name, hook in vars(conftest).items():

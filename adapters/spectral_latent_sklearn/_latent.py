@@ -206,7 +206,6 @@ class LatentTreeTransformer(TransformerMixin, LatentEstimator):
 
     A tree that is impossible under the model, for example because of an unseen label, has a row of zeros.
 
-    n_states: the largest number of latent states of a label.
     estimator: the way to find states, as `spectral_latent.estimation.EstimatorOptions` names it, but not "spectral".
     random_state: the source of the starts of clusters and of random states.
 

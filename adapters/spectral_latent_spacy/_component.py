@@ -67,7 +67,6 @@ class Component(Pipe):
     The file of the model is read when the component first needs it.  A saved pipeline includes the model, and does not
     need the file.
 
-    name: the name of the component in its pipeline.
     path: the file of the model, or the name of a ready model.
     models: the classes of the models that a component may have."""
 
@@ -196,8 +195,6 @@ class SpectralDependency(Component):
     spaCy's parser, tagger, lemmatizer and morphologizer.  White space depends on the word before
     it, or on the first word of the sentence.
 
-    name: the name of the component in its pipeline.
-    path: the file of the model.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory

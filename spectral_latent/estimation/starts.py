@@ -80,7 +80,6 @@ def beyond(before: FloatArray, after: FloatArray, stride: float) -> FloatArray:
 class Ascent(Generic[Model, Statistics]):
     """A start of EM, and how far it has come.
 
-    steps: the steps of EM.
     start: the model at the start.
     beyond: takes a step further, so that steps may grow; if not given, each is the step of EM itself.
 

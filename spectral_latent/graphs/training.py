@@ -77,7 +77,6 @@ def place_of(encoded: GraphTrees, node: int, first: int = 1) -> str:
 class GivenFeature:
     """A feature that the user gives, with numbers for its values.
 
-    name: the name of the feature, for messages.
     feature: the function that computes the feature of a node."""
 
     def __init__(self, name: str, feature: Feature) -> None:

@@ -52,10 +52,10 @@ Tree = TypeVar("Tree")
 class Member(ShortRepr, Generic[Input, Tree]):
     """Base of estimated grammars: the operators of one latent tree model, and the meaning of its symbols.
 
-    A member is a frozen dataclass.  Its fields are the names that the symbols and terminals stand for, and at least
+    A member is a frozen dataclass.  Its fields are the names that the symbols and terminals stand for, the operators
+    `latent`, and at least
 
     options: the settings of training and use.
-    latent: the latent operators.
     objective: the objective of EM at the start and after each iteration; empty for an estimator without EM."""
 
     options: Any
