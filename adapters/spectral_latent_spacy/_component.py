@@ -318,7 +318,8 @@ class SpectralTagger(Component):
     ...     _ = nlp.add_pipe("sentencizer")
     ...     _ = nlp.add_pipe("spectral_tagger", config={"model": path})
     ...     [token.pos_ for token in nlp("dogs bark")]
-    ['NOUN', 'VERB']"""
+    ['NOUN', 'VERB']
+    """
 
     models = (LatentTagger, AnchorHMM)
 

@@ -297,7 +297,8 @@ class WeightedAutomaton(SequenceModel[SequenceGrammar[Any, Alphabet], Sequence[H
           start0 [shape=point];
           start0 -> 0 [label="1"];
           0 -> 0 [label="a 0.25"];
-        }"""
+        }
+        """
         lines = ["digraph {", "  rankdir=LR;"]
         lines += [f'  {h} [label="{h}: {p:.3g}"];' for h, p in enumerate(self.final.tolist())]
         for h in np.flatnonzero(np.abs(self.initial) >= least).tolist():

@@ -69,7 +69,7 @@ def anchors(
     between 0 and 1.  One label for each anchor makes the model a tagger.  A model with labels keeps those that are not
     given again.
 
-    
+    \b
     Examples:
       spectral-latent anchors anchors.model --picture anchors.svg
       spectral-latent anchors anchors.model --label the=DET --label dog=NOUN ... -o tagger.model"""

@@ -65,7 +65,7 @@ def annotate(
     sentence on each line.  TREES.history keeps what every accepted tree replaced.  The address of the page has a token,
     without which nobody is answered; SPECTRAL_LATENT_TOKEN sets it.  docs/guide/annotation.md shows the page.
 
-    
+    \b
     Examples:
       spectral-latent annotate trees.mrg sentences.txt
       spectral-latent annotate saga.psd saga.txt --text --order surest --annotator anna"""

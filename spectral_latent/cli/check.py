@@ -55,7 +55,7 @@ def check(
     the number of the tree, from 1, the words of the constituent, its label and posterior, and the likeliest constituent
     that would stand in its place.
 
-    
+    \b
     Examples:
       spectral-latent check trees.mrg
       spectral-latent check sections/ --first 20 -o doubts.tsv"""

@@ -167,7 +167,7 @@ def _import(_context: click.Context, _option: click.Parameter, modules: tuple[st
 def main() -> None:
     """Latent-variable grammars and taggers by spectral learning.
 
-    
+    \b
     Parse now, or train a parser of your own:
       echo "The cat sat on the mat." | spectral-latent parse en --text
       spectral-latent train constituency nltk:treebank:train -o wsj.model

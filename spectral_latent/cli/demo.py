@@ -40,7 +40,7 @@ def demo(quiet: bool) -> None:
     The trees of the training come from a small known grammar with latent states.  A plain PCFG and a latent PCFG learn
     from the trees alone.  Both parse other sentences, and so does the known grammar, which no parser can exceed.
 
-    
+    \b
     Example:
       spectral-latent demo"""
     from spectral_latent.ready import ready_models

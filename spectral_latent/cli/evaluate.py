@@ -57,7 +57,7 @@ def evaluate(model: str, gold: tuple[str, ...], unsupervised: bool, as_json: boo
     A constituency parser gets precision, recall and F1 as EVALB counts them, a dependency parser attachment scores, and
     a tagger accuracies, in percent; docs/guide/command_line.md explains all figures.
 
-    
+    \b
     Examples:
       spectral-latent evaluate wsj.model nltk:treebank:dev
       spectral-latent evaluate tagger.model dev.conllu --json"""

@@ -23,7 +23,7 @@ def info(model: str, as_json: bool) -> None:
     the defaults, and the record of `train`: the command, what was read, and the figures of --dev.  With --json, all
     lists are complete, and all options are given.
 
-    
+    \b
     Examples:
       spectral-latent info wsj.model
       spectral-latent info wsj.model --json"""

@@ -77,7 +77,7 @@ def inspect(
 
     With --html, the page has all symbols and rules; with GOLD, also the errors of the model and examples of phrases.
 
-    
+    \b
     Examples:
       spectral-latent inspect wsj.model
       spectral-latent inspect wsj.model --symbol NP --symbol VBD --top 4

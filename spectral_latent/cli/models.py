@@ -18,7 +18,7 @@ def models(as_json: bool) -> None:
 
     Every command takes the name of such a model in place of a file.  With --json, the output is a line for each model.
 
-    
+    \b
     Examples:
       spectral-latent models
       echo "The horse ate my sandwich." | spectral-latent parse en --text"""

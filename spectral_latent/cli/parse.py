@@ -90,7 +90,7 @@ def parse(
     A constituency parser prints a tree in brackets for each sentence, a dependency parser CoNLL-U.  Tags that FILE has
     are obeyed.
 
-    
+    \b
     Examples:
       echo "The cat sat on the mat." | spectral-latent parse en --text
       spectral-latent parse wsj.model sentences.txt --n-best 5 -o trees.txt

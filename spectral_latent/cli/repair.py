@@ -26,9 +26,9 @@ def repair(model: str, file: str, output: Path | None, quiet: bool) -> None:
     The tree over exactly these words that agrees best with the string and with MODEL, a constituency parser, is
     printed.
 
-    
+    \b
     Examples:
-      printf 'dogs see it\t(S (NP dogs (VP see it\n' | spectral-latent repair wsj.model
+      printf 'dogs see it\\t(S (NP dogs (VP see it\\n' | spectral-latent repair wsj.model
       spectral-latent repair wsj.model broken.tsv -o mended.mrg"""
     from spectral_latent.constituency import repair_all
     from spectral_latent.corpora import CorpusError

@@ -56,13 +56,13 @@ def rerank() -> None:
     Any parser that writes n-best lists will do.  The choice is by the score and the place of each tree in its list, and
     by the probabilities that latent models of this library (--model) give to it and its parts.
 
-    
+    \b
     A reranker of another parser's trees:
       spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.model -o reranker.model
       spectral-latent rerank evaluate reranker.model test.nbest --gold test.mrg --model wsj.model
       spectral-latent rerank apply reranker.model new.nbest --model wsj.model
 
-    
+    \b
     A reranker of the trees of a parser of this library:
       spectral-latent rerank lists wsj.model dev.mrg > dev.nbest
       spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.model -o reranker.model
@@ -89,7 +89,7 @@ def train(
     Give lists of sentences that neither their parser nor the models learnt from.  RERANKER does not hold the models:
     give the same --model to the commands that use it.
 
-    
+    \b
     Example:
       spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.model -o reranker.model"""
     from spectral_latent.reranking import Reranker
@@ -133,7 +133,7 @@ def apply(
     The output is a line of brackets for each sentence, or a sentence of CoNLL-U.  For a list without trees it is (()),
     or the words without heads.  With --lists, the output is the lists in their format and order.
 
-    
+    \b
     Example:
       spectral-latent rerank apply reranker.model new.nbest --model wsj.model -o new.trees"""
     from spectral_latent.corpora.nbest_output import best_trees, write_nbest
@@ -175,7 +175,7 @@ def evaluate(
     trees (base), for the chosen ones (reranked), and for the best ones (oracle).  The error reduction is in percent of
     the base's error; the difference lies between low and high with 95 % confidence, by the paired bootstrap.
 
-    
+    \b
     Example:
       spectral-latent rerank evaluate reranker.model test.nbest --gold test.mrg --model wsj.model"""
     from spectral_latent.tasks.reranking import evaluate_reranker, load_reranker, read_lists
@@ -212,7 +212,7 @@ def lists(
     The output has lines `score TAB tree`, or is CoNLL-U.  The scores are log |p|.  With --folds, MODEL may have learnt
     from the trees; do not give it as --model when you train on such lists, because it knows their sentences.
 
-    
+    \b
     Example:
       spectral-latent rerank lists wsj.model dev.mrg -o dev.nbest"""
     from spectral_latent.constituency import Changes

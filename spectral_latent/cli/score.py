@@ -63,7 +63,7 @@ def score(
     With --errors, a line goes on with `TAB error TAB zero`: the standard error of the estimate as a share of its
     absolute value, and 1 if its 95 % interval contains zero.
 
-    
+    \b
     Example:
       spectral-latent score wsj.model trees.mrg"""
     from spectral_latent.constituency import Changes

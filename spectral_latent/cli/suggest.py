@@ -43,7 +43,7 @@ def suggest(
     a tag), what would stand in its place, the expected number of errors, a bound of the entropy, and how far the
     grammars of MODEL disagree, in bits.
 
-    
+    \b
     Examples:
       echo "The cat sat on the mat ." | spectral-latent suggest wsj.model
       spectral-latent suggest wsj.model sentences.txt --rank --json -o suggested.jsonl"""

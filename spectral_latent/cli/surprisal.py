@@ -46,7 +46,7 @@ def surprisal(
     parser or tagger with probabilities, or a model of sequences without tags.  The output is a table with a header and
     tabs; docs/guide/surprisal.md describes its columns.  --errors adds the column of standard errors.
 
-    
+    \b
     Examples:
       echo "The horse raced past the barn fell ." | spectral-latent surprisal wsj.model
       spectral-latent surprisal wsj.model sentences.txt --unit nats -o surprisal.tsv"""

@@ -43,7 +43,7 @@ def tag(
     The output is lines of the/DT dog/NN, or for CoNLL-U and Malt-TAB the same tables with other tags.  For an anchor
     model, a tag is the label of an anchor, or the anchor in capitals if there are no labels.
 
-    
+    \b
     Examples:
       echo "The cat sat on the mat." | spectral-latent tag tagger.model --text
       spectral-latent tag tagger.model dev.conllu > tagged.conllu"""

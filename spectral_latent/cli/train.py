@@ -66,7 +66,7 @@ def constituency(**given: Any) -> None:
 
     MODEL is written whole when training has succeeded, or not at all.  See docs/guide/training.md.
 
-    
+    \b
     Examples:
       spectral-latent train constituency nltk:treebank:train -o wsj.model
       spectral-latent train constituency sections/ -o wsj.model --preset accurate --text news.tok
@@ -94,7 +94,7 @@ def dependency(**given: Any) -> None:
 
     Each tree has one root; its arcs may cross.  MODEL is written whole when training has succeeded, or not at all.
 
-    
+    \b
     Examples:
       spectral-latent train dependency en-train.conllu -o deps.model --column xpos
       spectral-latent train dependency nltk:dependency_treebank:train -o deps.model"""
@@ -109,7 +109,7 @@ def ud(**given: Any) -> None:
     The parser learns from tags and features as taggers predict them.  MODEL is written whole when training has
     succeeded, or not at all.
 
-    
+    \b
     Example:
       spectral-latent train ud en-train.conllu -o en.model --preset accurate"""
     _train("dependency", morphology=True, **given)
@@ -123,7 +123,7 @@ def tagger(**given: Any) -> None:
 
     MODEL is written whole when training has succeeded, or not at all.
 
-    
+    \b
     Examples:
       spectral-latent train tagger en-train.conllu -o tagger.model
       spectral-latent train tagger nltk:brown -o tagger.model --column universal"""
@@ -152,7 +152,7 @@ def anchor(**given: Any) -> None:
     Each state has an anchor, a word that no other state emits; `spectral-latent anchors` shows and labels them.  MODEL
     is written whole when training has succeeded, or not at all.
 
-    
+    \b
     Example:
       spectral-latent train anchor nltk:brown -o anchors.model"""
     _train("anchors", jobs=1, **given)

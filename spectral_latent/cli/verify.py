@@ -28,7 +28,7 @@ def verify(model: str, sources: tuple[str, ...], jobs: int, quiet: bool) -> None
     The exit status is 0 if both models are the same; otherwise it is 1, and the differences are printed.  Other
     versions of the library, of NumPy and of SciPy, and other kinds of processor, may make another model.
 
-    
+    \b
     Examples:
       spectral-latent verify wsj.model
       spectral-latent verify wsj.model sections/"""

@@ -107,7 +107,8 @@ class Changes:
             1  empty elements removed
                the commonest: *T* (1)
             1  trees without words left out
-               the first: old.psd, line 7"""
+               the first: old.psd, line 7
+        """
         numbers = [f"{count:,}" for count in self.counts.values()]
         width = max(map(len, numbers), default=0)
         lines: list[str] = []

@@ -214,10 +214,11 @@ def phrases_from_nltk(trees: Iterable[Any], changes: Changes | None = None) -> I
     >>> changes = Changes()
     >>> trees = [Tree("NN", ["rain"]), Tree("S", [("It", "PRP"), ("rains", "VBZ")])]
     >>> with warnings.catch_warnings(action="ignore"):
-    ...     print(list(phrases_from_nltk(trees, changes)), changes.table(), sep="\n")
+    ...     print(list(phrases_from_nltk(trees, changes)), changes.table(), sep="\\n")
     [<Phrase: (NN rain)>]
     1  trees that NLTK could not read left out
-       the first: tree 2"""
+       the first: tree 2
+    """
     changes = Changes() if changes is None else changes
     views = getattr(trees, "_pieces", [trees])  # the views of files that NLTK joins
     files = list(filter(None, map(_file_of, views)))

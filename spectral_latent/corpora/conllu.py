@@ -80,7 +80,7 @@ def parse_conllu(text: str, source: str = "<string>") -> Iterator[DependencySent
     ... 1-2|Vámonos|_|_|_|_|_|_|_|_
     ... 1|Vamos|ir|VERB|_|_|0|root|_|_
     ... 2|nos|nosotros|PRON|_|_|1|obj|_|_
-    ... '''.replace("|", "\t"))
+    ... '''.replace("|", "\\t"))
     >>> sentence.forms, sentence.upos, sentence.heads, sentence.comments
     (('Vamos', 'nos'), ('VERB', 'PRON'), (0, 1), ('sent_id = 1',))
     """
@@ -108,7 +108,7 @@ def parse_partial_conllu(text: str, source: str = "<string>") -> Iterator[Partia
 
     Raises `CorpusError` as `parse_conllu` does, except for missing heads; also for heads that no tree has.
 
-    >>> row = "{}\t{}\t_\t_\t_\t_\t{}\t_\t_\t_\n"
+    >>> row = "{}\\t{}\\t_\\t_\\t_\\t_\\t{}\\t_\\t_\\t_\\n"
     >>> (tree,) = parse_partial_conllu(row.format(1, "Dogs", 2) + row.format(2, "bark", "_"))
     >>> tree.sentence.forms, tree.constraints.heads
     (('Dogs', 'bark'), {1: 2})
@@ -199,11 +199,12 @@ def to_conllu(sentence: DependencySentence) -> str:
     value with a line break or a tab, for a comment with a line break, and for a head that is no other word.
 
     >>> sentence = DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"]).with_heads((2, 0))
-    >>> print(to_conllu(sentence._replace(comments=("a = 1",))).replace("\t", " "), end="")
+    >>> print(to_conllu(sentence._replace(comments=("a = 1",))).replace("\\t", " "), end="")
     # a = 1
     1 Dogs _ NNS NNS _ 2 _ _ _
     2 bark _ VBP VBP _ 0 _ _ _
-    <BLANKLINE>"""
+    <BLANKLINE>
+    """
     if not sentence.forms:
         raise ValueError("a sentence without words has no lines in CoNLL-U; leave it out")
     if any("\n" in comment or "\r" in comment for comment in sentence.comments):

@@ -60,7 +60,8 @@ def constituency_trees(
     ...     for tree in constituency_trees(folder):
     ...         print(tree.bracketed())
     (X (Y a.mrg))
-    (X (Y b.mrg))"""
+    (X (Y b.mrg))
+    """
     name = os.fspath(source)
     if name.startswith("nltk:"):
         return items_of_corpus(name, "parsed_sents", "treebank", partial(phrases_of_file, changes))
@@ -104,9 +105,10 @@ def dependency_trees(
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "one.dp")
-    ...     _ = file.write_text("Dogs\tNNS\t2\nbark\tVBP\t0\n")
+    ...     _ = file.write_text("Dogs\\tNNS\\t2\\nbark\\tVBP\\t0\\n")
     ...     [sentence.heads for sentence in dependency_trees(file)]
-    [(2, 0)]"""
+    [(2, 0)]
+    """
     return (entry.sentence for entry in tree_entries(source, changes, form))
 
 

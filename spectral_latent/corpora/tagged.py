@@ -119,9 +119,10 @@ def tagged_sentences(
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "two.tagged")
-    ...     _ = file.write_text("Dogs/NNS bark/VBP\nYes/UH\n")
+    ...     _ = file.write_text("Dogs/NNS bark/VBP\\nYes/UH\\n")
     ...     list(tagged_sentences(file))
-    [[('Dogs', 'NNS'), ('bark', 'VBP')], [('Yes', 'UH')]]"""
+    [[('Dogs', 'NNS'), ('bark', 'VBP')], [('Yes', 'UH')]]
+    """
     name = os.fspath(source)
     if name.startswith("nltk:"):
         if column not in (None, "universal"):
@@ -161,10 +162,11 @@ def sentences(
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "a.txt").write_text("Dogs bark\n\nYes\n")
-    ...     _ = Path(folder, "b.txt").write_text("He/she barks\n")
+    ...     _ = Path(folder, "a.txt").write_text("Dogs bark\\n\\nYes\\n")
+    ...     _ = Path(folder, "b.txt").write_text("He/she barks\\n")
     ...     list(sentences(folder))
-    [['Dogs', 'bark'], ['Yes'], ['He/she', 'barks']]"""
+    [['Dogs', 'bark'], ['Yes'], ['He/she', 'barks']]
+    """
     name = os.fspath(source)
     if name.startswith("nltk:"):
         return items_of_corpus(name, "sents", "corpus", partial(words_of_file, changes))

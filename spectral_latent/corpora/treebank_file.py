@@ -61,11 +61,12 @@ class TreebankFile:
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "one.psd")
-    ...     _ = path.write_text("( (IP-MAT (NP-SBJ *con*) (VBDI kom-koma) (. .-.)) (ID A,.1))\n")
+    ...     _ = path.write_text("( (IP-MAT (NP-SBJ *con*) (VBDI kom-koma) (. .-.)) (ID A,.1))\\n")
     ...     file = TreebankFile.read(path)
     ...     file.replace(0, Phrase("FRAG", (Phrase("VBPI", ("kom",)), Phrase(".", (".",)))))
     ...     file.text
-    '( (FRAG (NP-SBJ *con*) (VBPI kom-koma) (. .-.)) (ID A,.1))\n'"""
+    '( (FRAG (NP-SBJ *con*) (VBPI kom-koma) (. .-.)) (ID A,.1))\\n'
+    """
 
     def __init__(self, path: str | os.PathLike[str], text: str) -> None:
         self.path = os.fspath(path)

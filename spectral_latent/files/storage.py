@@ -451,7 +451,8 @@ def open_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes:
     ...     save_model(file, {}, {"kind": "toy", "names": ["a"]})
     ...     with open_model(file, "toy") as (arrays, settings):
     ...         settings["names"]
-    ['a']"""
+    ['a']
+    """
     contents = _load_packed(path, kind, max_bytes)
     try:
         yield contents

@@ -200,7 +200,8 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Model
     ...     file = Path(folder, "tagger")
     ...     LatentTagger.train([[("dogs", "N"), ("bark", "V")]]).save(file)
     ...     load(file).tag(["dogs", "bark"])
-    ['N', 'V']"""
+    ['N', 'V']
+    """
     from spectral_latent.files import MAX_BYTES, open_model
 
     with open_model(path, max_bytes=MAX_BYTES if max_bytes is None else max_bytes) as (arrays, settings):
@@ -231,7 +232,8 @@ def load_model(file: str, *kinds: str) -> Any:
     ...     file = str(Path(folder, "model"))
     ...     LatentTagger.train([[("dogs", "N"), ("bark", "V")]]).save(file)
     ...     load_model(file, "tagger").tags
-    ['N', 'V']"""
+    ['N', 'V']
+    """
     from spectral_latent.files import ModelFileError, open_model
 
     with open_model(file) as (arrays, settings):

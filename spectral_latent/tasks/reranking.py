@@ -52,7 +52,7 @@ def read_lists(file: str, form: NBestFormat | None = None) -> Lists:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "one.trees")
-    ...     _ = file.write_text("-1.5\t(NN run)\n-2.0\t(VB run)\n")
+    ...     _ = file.write_text("-1.5\\t(NN run)\\n-2.0\\t(VB run)\\n")
     ...     found = read_lists(str(file))
     >>> [len(each) for each in found.lists], found.form, found.has_heads
     ([2], 'trees', False)
