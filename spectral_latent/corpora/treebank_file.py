@@ -54,7 +54,6 @@ class _Node:
 class TreebankFile:
     """A file of bracketed trees, of which some are replaced, and to which others are added.
 
-    path: the file.
     trees: each tree without outer bracket and markup; None for one without words.
 
     >>> from pathlib import Path
