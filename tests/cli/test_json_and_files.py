@@ -24,7 +24,7 @@ TEXT = "They see it .\n\nThe dogs left it .\n"
 
 def lines_of(result: Any) -> list[Any]:
     """Read the JSON lines that a command prints."""
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.exit_code == 0, result.stderr
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
