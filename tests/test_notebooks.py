@@ -81,7 +81,7 @@ def test_parses_without_scores_have_captions_and_no_shares(parser: ConstituencyM
 
 def test_hostile_words_are_text(parser: ConstituencyModel, tagger: LatentTagger) -> None:
     words = ["the", HOSTILE, "saw", "a", "cat"]
-    candidates = NBest.of([Candidate(Phrase("X", (Phrase(HOSTILE, (HOSTILE,)),)), -1.0)])
+    candidates = NBest.of([Candidate(Phrase("X", (Phrase("<b>", (HOSTILE,)),)), -1.0)])
     tagged_sentence = LatentHMMTagger(tagger).tag(words)
     shown = [parser.parse_nbest(words, 2)._repr_html_(), candidates._repr_html_()]
     for html in [*shown, tagged_sentence._repr_html_()]:

@@ -114,7 +114,7 @@ def test_all_classes_of_settings_are_options() -> None:
     }
     assert named - {Options} <= set(CLASSES)
     assert {Binarisation, Attachment, Spectral} <= set(CLASSES)
-    assert len(CLASSES) == 25
+    assert len(CLASSES) == 24
 
 
 @pytest.mark.parametrize("kind", CLASSES)

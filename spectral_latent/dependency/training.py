@@ -82,7 +82,8 @@ class _DependencyFormalism:
 
         self.n_sentences += len(sentences)
         if self.arcs is not None:
-            self.arcs.trees.extend(sentences)
+            # Copies without comments, so that the sentences of a stream need not be held.
+            self.arcs.trees.extend(sentence._replace(comments=(), ranges=()) for sentence in sentences)
             self.arcs.weights.extend(weight.tolist())
         return Shard.of(converted.over(word), features, weight).columns
 

@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise, repeat
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -263,6 +263,10 @@ class WordEncoder:
             # The likeliest terminal of each tag is that of its first rule by falling probability.
             order = np.lexsort((-joint, tag))
             self._commonest = terminal[order[np.searchsorted(tag[order], np.arange(self._n_tags))]]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the rules that were looked up: every process finds its own."""
+        return {name: value for name, value in vars(self).items() if name != "_any_word"} | {"_found": {}}
 
     @cached_property
     def _any_word(self) -> _WordRules:

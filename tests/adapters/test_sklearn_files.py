@@ -32,7 +32,7 @@ NUMBERS = np.arange(200.0)[:, None] % 2
 @pytest.mark.parametrize(
     ("estimator", "X", "y", "method"),
     [
-        (SpectralHMM(2, "anchor", random_state=0), WEATHER, None, "predict_proba"),
+        (SpectralHMM(2, "anchors", random_state=0), WEATHER, None, "predict_proba"),
         (SpectralHMM(2, "spectral"), WEATHER, None, "score"),
         (SpectralGaussianHMM(2, random_state=0), NUMBERS, None, "predict_proba"),
         (LatentTagClassifier(1), WORDS, ["N", "V", "N", "V", "R"] * 5, "predict_proba"),

@@ -89,7 +89,7 @@ def test_settings() -> None:
         ([Tree("S", [Tree("NN", [("rain", "NN")])])], TypeError, "tree 1: expected an nltk.Tree whose leaves"),
         ([Tree("S", [Tree("-NONE-", ["*"])])], ValueError, "tree 1: the tree has no words"),
         ([[("It", "PRP"), ("rains", "VBZ")]], TypeError, "tree 1: .* words with their tags.* LatentHMMTagger"),
-        ([Tree("S x", [Tree("N", ["rain"])])], ValueError, "tree 1: the label 'S x' has ' '"),
+        ([Tree("S x", [Tree("N", ["rain"])])], ValueError, "tree 1: the label 'S x' has white space"),
         ([Tree("S", [Tree("NN", ["rain"]), Tree("V(P", ["falls"])])], ValueError, r"tree 1: the label 'V\(P' has"),
     ],
 )

@@ -82,7 +82,7 @@ def test_the_names_of_the_record_are_those_of_this_folder(
     assert result.stderr == "Training again: spectral-latent train constituency all.mrg --n-states 4\n"
     monkeypatch.chdir(tmp_path)
     result = run("verify", model)
-    assert (result.exit_code, "all.mrg: No such file or directory" in result.stderr) == (1, True)
+    assert (result.exit_code, "all.mrg" in result.stderr) == (1, True)
 
 
 def test_sources_of_other_content_are_named(verify: Verify, run: Run, taggings: Path, tmp_path: Path) -> None:

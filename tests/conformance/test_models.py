@@ -75,6 +75,7 @@ class TestConstituencyModel(AnswersByProcesses, EstimatedConformance):
 
 class TestDependencyModel(AnswersByProcesses, EstimatedConformance):
     model_class = DependencyModel
+    sense = MappingProxyType({"slope": [-1.5]})
     without_effect = LIMITS | SVD_SEED | {("candidates",)}  # one tree is by far the best
     defaults = dependency_preset("fast")[0]
     settings = (
