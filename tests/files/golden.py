@@ -48,7 +48,8 @@ def _arcs(words: list[str]) -> DependencySentence:
 
 
 def _graph(first: str, second: str) -> nx.DiGraph:
-    graph = nx.DiGraph([(0, 1), (0, 2)])
+    graph = nx.DiGraph()
+    graph.add_edges_from([(0, 1), (0, 2)])
     nx.set_node_attributes(graph, {0: "A", 1: "B", 2: "B"}, "label")
     nx.set_node_attributes(graph, {1: first, 2: second}, "observation")
     return graph
