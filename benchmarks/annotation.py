@@ -26,9 +26,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks._measure import in_new_process, print_head, print_row
-from spectral_latent.constituency import ConstituencyModel, Phrase, Suggestion, Workbench, clean
+from spectral_latent.constituency import ConstituencyModel, Phrase, clean
 from spectral_latent.constituency.tree import list_constituents
 from spectral_latent.corpora import constituency_trees
+from spectral_latent_annotate import Suggestion, Workbench
 
 COLUMNS = ("trees", "corrected", "F1", "share", "CPU s")
 FIRST = 100  # trees that are given

@@ -22,9 +22,10 @@ from itertools import islice
 
 from benchmarks._measure import print_head, print_row
 from benchmarks.annotation import MOST, TREEBANKS
-from spectral_latent.constituency import ConstituencyModel, Phrase, check_trees, clean, repair_all
+from spectral_latent.constituency import ConstituencyModel, Phrase, clean
 from spectral_latent.constituency.tree import list_constituents
 from spectral_latent.corpora import constituency_trees
+from spectral_latent_annotate import check_trees, repair_all
 
 COLUMNS = ("doubts", "planted", "string", "parser", "mended")
 DAMAGE = {  # shares of dropped and of relabelled brackets, and of lost words

@@ -15,8 +15,9 @@ from itertools import islice
 
 from benchmarks._measure import print_head, print_row
 from benchmarks.annotation import TREEBANKS
-from spectral_latent.constituency import Phrase, Workbench, clean
+from spectral_latent.constituency import Phrase, clean
 from spectral_latent.corpora import constituency_trees
+from spectral_latent_annotate import Workbench
 
 COLUMNS = ("start s", "add s", "next suggestion s", "both s")
 TIMES = 10

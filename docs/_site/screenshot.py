@@ -14,7 +14,7 @@ from selenium import webdriver
 from selenium.webdriver import ActionChains
 
 from spectral_latent.corpora.embedded import embedded_treebank
-from spectral_latent.correction import Project, serve
+from spectral_latent_annotate import Project, serve
 
 SENTENCE = "the zebra chases this friendly cat with a telescope in the garden ."
 

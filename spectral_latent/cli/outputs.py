@@ -29,6 +29,10 @@ Write = Callable[[str], object]
 LEFT = {  # what to use in the place of commands, options and formats that left
     "recipe": "type the commands `train` and `evaluate`, which docs/treebanks.md lists",
     "papers": "run `python -m benchmarks.papers` in a checkout of the project",
+    **{
+        name: f"use `spectral-latent-annotate {name}`, which is installed with this command"
+        for name in ("suggest", "check", "repair", "annotate")
+    },
     "features": "write `reranker.features.table(lists)` in Python; scikit-learn's dump_svmlight_file takes its values",
     "--no-templates": "rerankers have no such features any more",
     "--resume": "divide the input by `split`, and give the command only the parts that have no answers yet",

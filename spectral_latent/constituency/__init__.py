@@ -1,15 +1,6 @@
 """Learn latent-variable PCFGs from constituency trees, and parse with them."""
 
-from spectral_latent.constituency.annotation import (
-    Doubt,
-    Repair,
-    Suggestion,
-    check_trees,
-    repair,
-    repair_all,
-    suggest_trees,
-)
-from spectral_latent.constituency.cleaning import Changes, base_label, clean
+from spectral_latent.constituency.cleaning import Changes, base_label, clean, tagged_words, without_functions
 from spectral_latent.constituency.constraints import (
     Bracket,
     PartialPhrase,
@@ -21,9 +12,9 @@ from spectral_latent.constituency.conversion import Binarisation, PhraseSymbol
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.model import FALLBACK, ConstituencyModel, self_train
 from spectral_latent.constituency.options import ConstituencyOptions, SpanOptions, preset
+from spectral_latent.constituency.sums import ModelSums
 from spectral_latent.constituency.training import prepare
-from spectral_latent.constituency.tree import Constituent, Phrase
-from spectral_latent.constituency.workbench import Workbench
+from spectral_latent.constituency.tree import Constituent, FlatPhrases, Phrase, list_constituents
 
 __all__ = [
     "FALLBACK",
@@ -33,25 +24,22 @@ __all__ = [
     "ConstituencyModel",
     "ConstituencyOptions",
     "Constituent",
-    "Doubt",
+    "FlatPhrases",
+    "ModelSums",
     "PartialPhrase",
     "Phrase",
     "PhraseConstraints",
     "PhraseGrammar",
     "PhraseSymbol",
-    "Repair",
     "SpanOptions",
-    "Suggestion",
-    "Workbench",
     "base_label",
-    "check_trees",
     "clean",
+    "list_constituents",
     "partial_phrase",
     "prepare",
     "preset",
-    "repair",
-    "repair_all",
     "self_train",
-    "suggest_trees",
+    "tagged_words",
     "unknown_phrase",
+    "without_functions",
 ]

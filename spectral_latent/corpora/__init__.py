@@ -1,7 +1,7 @@
 """Read and write treebanks, and tagged and plain sentences."""
 
 from spectral_latent.corpora._nltk import parse_alpino, phrases_from_nltk
-from spectral_latent.corpora.brackets import parse_brackets, parse_partial, read_brackets
+from spectral_latent.corpora.brackets import Markup, parse_brackets, parse_partial, raw_trees, read_brackets
 from spectral_latent.corpora.conllu import parse_conllu, parse_partial_conllu, read_conllu, to_conllu
 from spectral_latent.corpora.formats import Format, Guess, sniff_format
 from spectral_latent.corpora.nltk_trees import (
@@ -20,16 +20,16 @@ from spectral_latent.corpora.tagged import (
     tagged_sentences,
     universal_tag,
 )
-from spectral_latent.corpora.text import CorpusError
-from spectral_latent.corpora.treebank_file import TreebankFile
+from spectral_latent.corpora.text import CorpusError, decode, read_text
 
 __all__ = [
     "UNIVERSAL_TAGS",
     "CorpusError",
     "Format",
     "Guess",
-    "TreebankFile",
+    "Markup",
     "constituency_trees",
+    "decode",
     "dependency_trees",
     "parse_alpino",
     "parse_brackets",
@@ -42,8 +42,10 @@ __all__ = [
     "phrase_to_nltk",
     "phrases_from_nltk",
     "plain_sentences",
+    "raw_trees",
     "read_brackets",
     "read_conllu",
+    "read_text",
     "sentence_from_nltk",
     "sentence_to_nltk",
     "sentences",

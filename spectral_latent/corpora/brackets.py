@@ -326,10 +326,10 @@ class Markup(NamedTuple):
 
     @staticmethod
     def of(trees: Sequence[Phrase], text: str, historical: bool | None = None) -> Markup:
-        """Find the markup of a text."""
+        """Find the markup of a text by its first trees, as `raw_trees` reads them, and by its leaves."""
         starred = {match[1] for match in _STARRED_LEAF.finditer(text)} - {EMPTY_TAG}
         leaves = ((match[1], match[2]) for match in _LEAF.finditer(text) if match[1] in starred) if starred else ()
-        return Markup._of(trees, leaves, historical, bool(starred))
+        return Markup._of(trees[:SAMPLE], leaves, historical, bool(starred))
 
     @staticmethod
     def of_trees(trees: Sequence[Phrase]) -> Markup:

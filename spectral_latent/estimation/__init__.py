@@ -43,6 +43,7 @@ from spectral_latent.estimation.progress import (
     EstimationError,
     Listener,
     Progress,
+    shown,
     silent,
 )
 from spectral_latent.estimation.ranks import find_ranks
@@ -89,6 +90,7 @@ __all__ = [
     "reestimate",
     "relative_frequencies",
     "rule_names",
+    "shown",
     "silent",
     "spectral_moments",
     "start_again",

@@ -1,5 +1,6 @@
 """Hold the latent tree model that all formalisms share: what it is asked for, and what it answers."""
 
+from spectral_latent.model.analysis import Analysis
 from spectral_latent.model.jackknife import Estimates, Jackknife
 from spectral_latent.model.latent_tree import LatentTreeModel, Member
 from spectral_latent.model.parses import (
@@ -13,9 +14,11 @@ from spectral_latent.model.parses import (
     check_words,
     complete,
 )
+from spectral_latent.model.parts import Parts
 from spectral_latent.model.surprisal import NextWords, Prefixes, Surprisal, Unit, entropies
 
 __all__ = [
+    "Analysis",
     "Estimates",
     "Jackknife",
     "LatentTreeModel",
@@ -24,6 +27,7 @@ __all__ = [
     "Parse",
     "Parses",
     "Partial",
+    "Parts",
     "Prefixes",
     "Surprisal",
     "Unit",

@@ -68,8 +68,7 @@ def test_tags_that_are_given_are_obeyed(run: Run, model: Path, tmp_path: Path) -
                 assert result.stderr.count("does not know") == (len(tags) < len(words))
             else:
                 assert f"such as {tag}" in result.stderr or "GW" in result.stderr
-            for command in ("surprisal", "suggest"):
-                assert "tags" in run(command, model, tmp_path / f"a.{ending}").stderr
+            assert "tags" in run("surprisal", model, tmp_path / f"a.{ending}").stderr
 
 
 def test_an_unknown_tag_is_left_open_and_counted(run: Run, model: Path) -> None:

@@ -303,4 +303,5 @@ def test_the_reading_of_historical_trees_can_be_given(run: Run, tmp_path: Path) 
     (tmp_path / "early.mrg").write_text(
         "( (S (NP (NN dog)) (VP (VB go))) (ID X,1))\n( (S (NP (NN dog)) go) (ID X,2))\n"
     )
-    assert "--format penn" in run("check", tmp_path / "early.mrg").stderr
+    refused = run("train", "constituency", tmp_path / "early.mrg", "-o", tmp_path / "none")
+    assert "--format penn" in refused.stderr

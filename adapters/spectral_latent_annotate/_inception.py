@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from spectral_latent.constituency import Phrase
-from spectral_latent.correction.project import Project
+from spectral_latent_annotate._project import Project
 
 if TYPE_CHECKING:
     from cassis import Cas
@@ -45,7 +45,7 @@ def add_routes(app: Any, project: Project) -> None:
     """Answer the requests of INCEpTION, too."""
     from flask import Response, abort, jsonify
 
-    from spectral_latent.correction.connections import read_json
+    from spectral_latent_annotate._connections import read_json
 
     @app.post("/inception/predict")
     @app.post("/inception/<token>/predict")

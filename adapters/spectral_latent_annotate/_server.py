@@ -26,8 +26,8 @@ from reprlib import repr as shortened
 from typing import Any
 
 from spectral_latent.constituency import Phrase
-from spectral_latent.correction.inception import add_routes
-from spectral_latent.correction.project import ChangedError, Order, Project
+from spectral_latent_annotate._inception import add_routes
+from spectral_latent_annotate._project import ChangedError, Order, Project
 
 __all__ = ["create_app", "serve"]
 
@@ -54,7 +54,7 @@ def create_app(
     from flask import Flask, Response, abort, jsonify, request
     from werkzeug.exceptions import HTTPException
 
-    from spectral_latent.correction.connections import read_json
+    from spectral_latent_annotate._connections import read_json
 
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = _LARGEST
@@ -194,7 +194,7 @@ def serve(project: Project, port: int, *, token: str | None = None, **settings: 
     settings: as for `create_app`.
     Returns the server, whose `address` has the token.
     Raises OSError if the port is in use, and ValueError for another token."""
-    from spectral_latent.correction.connections import BoundedServer
+    from spectral_latent_annotate._connections import BoundedServer
 
     token = token or os.environ.get(TOKEN_VARIABLE) or secrets.token_urlsafe(24)
     if not _TOKEN.fullmatch(token):

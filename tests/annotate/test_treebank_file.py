@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from spectral_latent.constituency import Phrase, clean
-from spectral_latent.corpora import CorpusError, TreebankFile, parse_brackets
+from spectral_latent.corpora import CorpusError, parse_brackets
+from spectral_latent_annotate import TreebankFile
 
 HISTORICAL = """
 /* not a comment */

@@ -16,22 +16,21 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from spectral_latent.constituency import ConstituencyOptions, Phrase, Suggestion, Workbench, clean, suggest_trees
+from spectral_latent.constituency import ConstituencyOptions, Phrase, clean, list_constituents, without_functions
 from spectral_latent.constituency import preset as preset_of
-from spectral_latent.constituency.cleaning import base_label, function_label, without_functions
-from spectral_latent.constituency.tree import list_constituents, written
-from spectral_latent.corpora import TreebankFile
-from spectral_latent.corpora.brackets import raw_trees
-from spectral_latent.corpora.treebank_file import as_read
-from spectral_latent.correction.history import BusyError, History, HistoryLine
+from spectral_latent.corpora import raw_trees
 from spectral_latent.evaluation import score_brackets
+from spectral_latent_annotate._history import BusyError, History, HistoryLine
+from spectral_latent_annotate._suggestions import Suggestion, suggest_trees
+from spectral_latent_annotate._treebank_file import TreebankFile, as_read, words_as_read
+from spectral_latent_annotate._workbench import Workbench
 
 __all__ = ["BusyError", "ChangedError", "Item", "Order", "Project"]
 
@@ -79,7 +78,7 @@ class Project:
         functions: bool | None = None,
     ) -> None:
         self.path = Path(trees)
-        waiting = [list(map(written, words)) for words in sentences]
+        waiting = list(map(words_as_read, sentences))
         if not any(waiting) and not self.path.exists():
             raise ValueError(f"{self.path} is not there, and there are no sentences; name a file of trees, or a text")
         self.annotator = annotator
@@ -119,12 +118,7 @@ class Project:
 
     def _new_bench(self, trees: Mapping[str, Phrase]) -> Workbench:
         """Train a parser of trees, whose suggestions have function labels if these have some."""
-        have_functions = any(
-            function_label(node.label) != base_label(node.label)
-            for tree in trees.values()
-            for node in tree.nodes()
-            if isinstance(node, Phrase) and not node.is_preterminal()
-        )
+        have_functions = any(without_functions(tree) != tree for tree in trees.values())
         wanted = have_functions if self._functions is None else self._functions
         is_asked = self._functions is None and any(each.function_labels for each in self._options)
         return Workbench(trees, [replace(each, function_labels=wanted or is_asked) for each in self._options])
@@ -135,6 +129,22 @@ class Project:
             self._renewal.join()
         with self._lock:
             self._log.close()
+
+    def messages(self) -> Iterator[str]:
+        """Tell what was done to the files when the project was opened."""
+        if self.cut_off:
+            yield (
+                f"Warning: the history ended in half a line, which was cut off; its tree was not accepted: "
+                f"{self.cut_off!r:.200}"
+            )
+        if self.restored:
+            yield f"Trees of the history that {self.path} lacked, and that were put back: {self.restored}"
+        if self.passed_over:
+            places = ", ".join(map(str, self.passed_over[:5]))
+            yield (
+                f"Warning: trees of the history that were not put back, since another program has changed {self.path}: "
+                f"{len(self.passed_over)}; see {self.history}, line {places}"
+            )
 
     @property
     def n_done(self) -> int:
@@ -183,7 +193,7 @@ class Project:
     def parse(self, sentences: Sequence[Sequence[str]]) -> list[Suggestion]:
         """Suggest trees for sentences that need not belong to the project."""
         with self._lock:
-            return self.bench.suggest([list(map(written, words)) for words in sentences])
+            return self.bench.suggest(list(map(words_as_read, sentences)))
 
     def learn(self, trees: Mapping[str, Phrase]) -> None:
         """Let the parser learn trees that another program keeps, in the place of those of the last call.

@@ -16,10 +16,7 @@ from spectral_latent.constituency import (
     ConstituencyModel,
     ConstituencyOptions,
     Phrase,
-    Suggestion,
-    Workbench,
     preset,
-    suggest_trees,
 )
 from spectral_latent.constituency.conversion import convert_trees
 from spectral_latent.constituency.training import prepare
@@ -31,6 +28,7 @@ from spectral_latent.estimation.em import expectation
 from spectral_latent.grammar import GrammarSums
 from spectral_latent.grammar.sums import _SHARE
 from spectral_latent.trees import Vocabulary
+from spectral_latent_annotate import Suggestion, Workbench, suggest_trees
 
 TREES = embedded_treebank(90)
 STRANGE = Phrase("S", (Phrase("XP", (Phrase("UH", ("oh",)), Phrase("UH", ("my",)))), Phrase("VB", ("walks",))))

@@ -14,8 +14,8 @@ import pytest
 from spectral_latent.constituency import Phrase
 from spectral_latent.constituency.tree import list_constituents
 from spectral_latent.corpora.embedded import embedded_treebank
-from spectral_latent.correction import Project, create_app
-from tests.correction.conftest import BASE, TREES
+from spectral_latent_annotate import Project, create_app
+from tests.annotate.conftest import BASE, TREES
 
 pytest.importorskip("flask")
 pytest.importorskip("cassis")

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 from spectral_latent.constituency import Phrase, clean
 from spectral_latent.constituency.tree import written
-from spectral_latent.corpora import CorpusError, TreebankFile, parse_brackets
+from spectral_latent.corpora import CorpusError, parse_brackets
 from spectral_latent.corpora.embedded import embedded_treebank
-from spectral_latent.corpora.treebank_file import as_read
-from spectral_latent.correction import BusyError, ChangedError, Project
-from spectral_latent.correction.project import kappa
 from spectral_latent.model import check_trees
+from spectral_latent_annotate import BusyError, ChangedError, Project, TreebankFile
+from spectral_latent_annotate._project import kappa
+from spectral_latent_annotate._treebank_file import as_read
 
 TREES = embedded_treebank(30)
 FILE = "".join(f"( {tree.bracketed()} )\n" for tree in TREES[:20])
@@ -453,7 +453,7 @@ def test_a_tree_takes_the_place_only_of_the_one_that_was_shown(path: Path) -> No
 
 def test_one_window_of_sentences_is_ranked_and_chosen_from(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The longest sentences stand behind the window, where nobody has ranked them."""
-    monkeypatch.setattr("spectral_latent.correction.project._WAITING", 3)
+    monkeypatch.setattr("spectral_latent_annotate._project._WAITING", 3)
     several = [*WAITING, WAITING[0] * 5, WAITING[1] * 6]
     project = Project(path, several)
     project.rank()

@@ -21,18 +21,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from spectral_latent.constituency import Changes, Phrase, clean
-from spectral_latent.constituency.cleaning import tagged_words
-from spectral_latent.corpora.brackets import SAMPLE, Markup, raw_trees
-from spectral_latent.corpora.text import decode, read_text
+from spectral_latent.constituency import Changes, Phrase, clean, tagged_words
+from spectral_latent.corpora import Markup, decode, raw_trees, read_text
 from spectral_latent.files import write_whole
 
-__all__ = ["TreebankFile", "as_read"]
+__all__ = ["TreebankFile", "as_read", "words_as_read"]
 
 _BRACKET = re.compile(r"[()]")
 _INDEX = re.compile(r"[-=]\d+$")
@@ -71,7 +69,7 @@ class TreebankFile:
         self.path = os.fspath(path)
         self._pieces = list(_pieces(text))  # the text of each tree with what stands before it, and the text at the end
         self._raw = [tree for tree, _ in raw_trees(text, self.path)] if text.strip() else []
-        self._markup = Markup.of(self._raw[:SAMPLE], text)
+        self._markup = Markup.of(self._raw, text)
         changes = Changes()
         self.trees = [self._markup.remove(tree, changes) for tree in self._raw]
 
@@ -196,6 +194,11 @@ def as_read(tree: Phrase) -> Phrase:
         raise ValueError(f"{text:.80} is read as another tree; choose other labels")
     found[0].check_names()
     return found[0]
+
+
+def words_as_read(words: Sequence[str]) -> list[str]:
+    """Return words as they come back from brackets."""
+    return [Phrase("X", (word,)).bracketed()[len("(X ") : -1] for word in words]
 
 
 def _decoded(text: str, source: str) -> str:

@@ -1,4 +1,4 @@
-"""The commands for those who make treebanks: suggest, check, repair and annotate."""
+"""The commands suggest, check, repair and annotate."""
 
 from __future__ import annotations
 
@@ -14,17 +14,46 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 
-from spectral_latent import load
-from spectral_latent.constituency import check_trees
+from spectral_latent import ConstituencyModel, LatentTagger, load
 from spectral_latent.corpora import parse_brackets, read_brackets
+from spectral_latent_annotate import check_trees
+from spectral_latent_annotate._commands import main
+from tests.cli.conftest import TREES
 
 Run = Callable[..., Any]
 
 
+@pytest.fixture(scope="module")
+def run() -> Run:
+    """Give the function that runs a command line."""
+
+    def invoke(*arguments: str | Path, stdin: str | None = None) -> Result:
+        return CliRunner().invoke(main, [str(argument) for argument in arguments], stdin, catch_exceptions=False)
+
+    return invoke
+
+
+@pytest.fixture(scope="module")
+def treebank(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of trees."""
+    path = tmp_path_factory.mktemp("treebank") / "all.mrg"
+    path.write_text("\n".join(TREES), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(treebank: Path) -> Path:
+    """A model trained on it."""
+    path = treebank.parent / "model"
+    ConstituencyModel.train(read_brackets(treebank)).save(path)
+    return path
+
+
 def test_suggestions_have_the_posteriors_of_the_model_and_marks(run: Run, model: Path) -> None:
     text = "They see it .\nDogs with houses left the .\n"
-    done = run("suggest", model, "--json", "-q", stdin=text)
+    done = run("suggest", model, "--json", stdin=text)
     assert done.exit_code == 0, done.output
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     posteriors = load(model).posteriors(rows[0]["words"])
@@ -33,7 +62,7 @@ def test_suggestions_have_the_posteriors_of_the_model_and_marks(run: Run, model:
         for part in posteriors
         if [*part] in [each[:4] for each in rows[0]["parts"]]
     }
-    marked = run("suggest", model, "-q", stdin=text).stdout.splitlines()
+    marked = run("suggest", model, stdin=text).stdout.splitlines()
     for row, line in zip(rows, marked, strict=True):
         assert line.replace("?", "") == row["tree"]
         certain = [part for part in row["parts"] if part[4] >= 0.9]
@@ -50,7 +79,7 @@ def test_doubts_are_listed_with_their_words(run: Run, treebank: Path, tmp_path: 
     trees = treebank.read_text(encoding="utf-8").splitlines() * 4
     wrong = trees[0].replace("(VBP see)", "(NN see)")
     (tmp_path / "all.mrg").write_text("\n".join([*trees, wrong]), encoding="utf-8")
-    done = run("check", tmp_path / "all.mrg", "--first", "3", "-q")
+    done = run("check", tmp_path / "all.mrg", "--first", "3")
     assert done.exit_code == 0, done.output
     header, *rows = (line.split("\t") for line in done.stdout.splitlines())
     doubts = check_trees(read_brackets(tmp_path / "all.mrg"))
@@ -61,7 +90,7 @@ def test_doubts_are_listed_with_their_words(run: Run, treebank: Path, tmp_path: 
 
 def test_broken_strings_are_mended(run: Run, model: Path, tmp_path: Path) -> None:
     lines = "They see it .\t(S (NP They (VP see (NP it\nDogs left it .\t)(\n"
-    done = run("repair", model, "-q", stdin=lines)
+    done = run("repair", model, stdin=lines)
     assert done.exit_code == 0, done.output
     mended = list(parse_brackets(done.stdout))
     assert [list(tree.words()) for tree in mended] == [["They", "see", "it", "."], ["Dogs", "left", "it", "."]]
@@ -71,14 +100,28 @@ def test_broken_strings_are_mended(run: Run, model: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("command", ["suggest", "repair"])
-def test_other_models_are_refused(run: Run, command: str, taggings: Path, tmp_path: Path) -> None:
-    assert run("train", "tagger", taggings, "-o", tmp_path / "tagger", "-q").exit_code == 0
+def test_other_models_are_refused(run: Run, command: str, tmp_path: Path) -> None:
+    LatentTagger.train([[("dogs", "N"), ("bark", "V")]]).save(tmp_path / "tagger")
     refused = run(command, tmp_path / "tagger", stdin="They see it .\t(S)\n")
-    assert refused.exit_code == 1 and "a tagger, where a parser is needed" in refused.output
+    assert refused.exit_code == 1 and "LatentTagger, where a constituency parser is needed" in refused.output
+
+
+def test_other_formats_and_outputs_are_refused(run: Run, model: Path, treebank: Path, tmp_path: Path) -> None:
+    refused = run("suggest", model, treebank)
+    assert refused.exit_code == 1 and f"{treebank}: trees" in refused.output
+    kept = model.read_bytes()
+    (tmp_path / "text").write_text("They see it .\n", encoding="utf-8")
+    refused = run("suggest", model, tmp_path / "text", "-o", model)
+    assert refused.exit_code == 1 and "name another output" in refused.output and model.read_bytes() == kept
+    assert run("suggest", model, tmp_path / "text", "-o", tmp_path / "out").exit_code == 0
+    (tree,) = parse_brackets((tmp_path / "out").read_text(encoding="utf-8"))
+    assert list(tree.words()) == ["They", "see", "it", "."]
+    assert len(run("suggest", model, "--text", stdin="They see it. They left.").stdout.splitlines()) == 2
+    assert run("repair", tmp_path / "absent", tmp_path / "text").exit_code == 1
 
 
 def _annotate(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "spectral_latent", "annotate", "trees.mrg", "text.txt", *arguments]
+    command = [sys.executable, "-m", "spectral_latent_annotate", "annotate", "trees.mrg", "text.txt", *arguments]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(command, cwd=folder, env=environment, text=True, **pipes)

@@ -15,17 +15,14 @@ from hypothesis import strategies as st
 from spectral_latent.constituency import (
     ConstituencyModel,
     Phrase,
-    check_trees,
     preset,
-    repair,
-    repair_all,
     unknown_phrase,
 )
-from spectral_latent.constituency.annotation import read_brackets, with_given
-from spectral_latent.constituency.belief import believe
 from spectral_latent.constituency.tree import Constituent, list_constituents
 from spectral_latent.corpora import constituency_trees
 from spectral_latent.corpora.embedded import embedded_treebank
+from spectral_latent_annotate import check_trees, repair, repair_all
+from spectral_latent_annotate._repairs import believe, read_brackets, with_given
 
 TREES = embedded_treebank(120)
 MODEL = ConstituencyModel.train(TREES)

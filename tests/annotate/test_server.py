@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.correction import Project, create_app, serve
-from spectral_latent.correction.server import from_list, to_list
-from tests.correction.conftest import BASE, TREES
+from spectral_latent_annotate import Project, create_app, serve
+from spectral_latent_annotate._server import from_list, to_list
+from tests.annotate.conftest import BASE, TREES
 
 pytest.importorskip("flask")
 
@@ -220,7 +220,7 @@ def test_connections_that_send_nothing_are_few_and_stop_nobody(served: Any) -> N
     ],
 )
 def test_a_request_that_does_not_arrive_is_ended(served: Any, sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spectral_latent.correction.connections._SECONDS", 0.3)
+    monkeypatch.setattr("spectral_latent_annotate._connections._SECONDS", 0.3)
     host = f"127.0.0.1:{served.server_port}".encode()
     with socket.create_connection(("127.0.0.1", served.server_port), timeout=30) as connection:
         connection.sendall(sent.replace(b"HOST", host))

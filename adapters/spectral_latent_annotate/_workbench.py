@@ -1,9 +1,8 @@
 """Correct the trees of a growing treebank, and let a parser follow each correction at once.
 
 A workbench has a start: a parser that was trained in the usual way on the trees of that moment.  Its grammars, of all
-present trees, follow from sums (`grammar.sums`), so that only a tree that changes is counted anew.  The states, the
-model of spans and, as long as the tags are the same, the model of spelling are those of the start; `renew` trains a
-start of the present trees.
+present trees, follow from sums (`ModelSums`), so that only a tree that changes is counted anew; `renew` trains a start
+of the present trees.
 """
 
 from __future__ import annotations
@@ -15,19 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from spectral_latent._options import checked
-from spectral_latent.constituency.annotation import Suggestion, suggest_trees
-from spectral_latent.constituency.cleaning import cleaned, without_functions
-from spectral_latent.constituency.conversion import convert_trees
-from spectral_latent.constituency.functions import FunctionLabeller
-from spectral_latent.constituency.grammar import PhraseGrammar
-from spectral_latent.constituency.model import ConstituencyModel
-from spectral_latent.constituency.options import ConstituencyOptions
-from spectral_latent.constituency.tree import FlatPhrases, Phrase
-from spectral_latent.estimation import Listener, silent
+from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, FlatPhrases, ModelSums, Phrase, clean
+from spectral_latent.estimation import EstimationError, Listener, silent
 from spectral_latent.files import write_whole
-from spectral_latent.grammar import GrammarSums
 from spectral_latent.model import check_trees
+from spectral_latent_annotate._suggestions import Suggestion, suggest_trees
 
 __all__ = ["Workbench"]
 
@@ -65,7 +56,7 @@ class Workbench:
         self._trees: dict[str, Phrase] = {}
         self._start: ConstituencyModel | None = None
         self._n_start = 0
-        self._sums: list[GrammarSums[PhraseGrammar]] = []
+        self._sums: ModelSums | None = None
         self._model: ConstituencyModel | None = None
         for name, tree in (trees or {}).items():
             self._trees[_checked_name(name)] = _checked_tree(tree)
@@ -116,8 +107,7 @@ class Workbench:
         """Take a start, and count all trees under it."""
         self._start, self._model = start, None
         self._n_start = len(self._trees)
-        labelling = [] if start is None or start.functions is None else [start.functions.grammar]
-        self._sums = [] if start is None else [GrammarSums(grammar) for grammar in (*start.members, *labelling)]
+        self._sums = None if start is None else ModelSums(start)
         trees = list(self._trees.values())
         for first in range(0, len(trees), _AT_ONCE):
             self._count(trees[first : first + _AT_ONCE], 1.0)
@@ -125,22 +115,14 @@ class Workbench:
     def _count(self, trees: Sequence[Phrase], weight: float) -> None:
         """Add trees to the sums, or take them away (-1)."""
         self._model = None
-        keeps_functions = any(sums.start.options.function_labels for sums in self._sums)
-        clean = list(cleaned(trees, function_labels=keeps_functions))
-        plain = list(map(without_functions, clean)) if keeps_functions else clean
-        for sums in self._sums:
-            options = sums.start.options
-            of_grammar = clean if options.function_labels else plain
-            sums.add(convert_trees(of_grammar, options.binarisation, sums.symbols, sums.words).trees, weight)
+        if self._sums is not None:
+            self._sums.add(trees, weight)
 
     @property
     def model(self) -> ConstituencyModel | None:
         """The parser that has learnt from the present trees; None without trees or a start."""
-        if self._model is None and self._start is not None and self._trees:
-            grammars = [sums.estimate() for sums in self._sums]
-            n = len(self._start.members)
-            functions = FunctionLabeller(grammars[n]) if grammars[n:] else None
-            self._model = ConstituencyModel(tuple(grammars[:n]), self._start.spans, functions)
+        if self._model is None and self._sums is not None and self._trees:
+            self._model = self._sums.estimate()
         return self._model
 
     def suggest(self, sentences: Iterable[Sequence[str]]) -> list[Suggestion]:
@@ -208,13 +190,16 @@ def _read_tree(labels: object, children: object) -> Phrase:
 
 def _checked_name(name: object) -> str:
     """Return a name.  Raises TypeError unless it is a string, and ValueError if it is empty."""
-    if not checked("name", name, str):
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a tree is a string, not {name!r:.60}")
+    if not name:
         raise ValueError("the name of a tree is empty")
-    return str(name)
+    return name
 
 
 def _checked_tree(tree: Phrase) -> Phrase:
     """Return a tree.  Raises EstimationError if it has no words after cleaning, TypeError if it is no tree."""
     (found,) = check_trees([tree], Phrase)
-    next(cleaned([found]))
+    if clean(found) is None:
+        raise EstimationError(f"the tree has no words: {found.bracketed():.80}")
     return found

@@ -13,7 +13,7 @@ import pytest
 from spectral_latent.constituency import Phrase
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.corpora.embedded import embedded_treebank
-from spectral_latent.correction import Project, serve
+from spectral_latent_annotate import Project, serve
 
 pytest.importorskip("flask")
 webdriver = pytest.importorskip("selenium.webdriver")

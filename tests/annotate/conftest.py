@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from spectral_latent.corpora.embedded import embedded_treebank
-from spectral_latent.correction import Project, create_app
+from spectral_latent_annotate import Project, create_app
 
 TREES = embedded_treebank(24)
 BASE = {"base_url": "http://127.0.0.1:8017"}

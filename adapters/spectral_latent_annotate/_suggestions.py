@@ -1,0 +1,196 @@
+"""Suggest trees, and say how sure the parser is of each part and what would stand in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from spectral_latent.constituency import (
+    FALLBACK,
+    ConstituencyModel,
+    Constituent,
+    Phrase,
+    base_label,
+    list_constituents,
+    unknown_phrase,
+)
+from spectral_latent.model import check_kind, check_sentences, entropies
+from spectral_latent.trees import FloatArray
+
+__all__ = ["UNKNOWN_TAG", "Suggestion", "alternatives_of", "suggest_trees"]
+
+UNKNOWN_TAG = "X"
+"""The tag of all words before there is a parser."""
+
+_TOGETHER = 32  # sentences that are parsed together
+
+
+class Suggestion(NamedTuple):
+    """A tree that a parser suggests.
+
+    parts: the posterior of each of its constituents, tags included, in the order of `list_constituents`; function
+        labels are left out.
+    alternatives: what would stand in the place of a constituent, the likeliest first, with posteriors of at least 0.05.
+    is_flat: whether no grammar derives the sentence, so that the tree is flat.
+    disagreement: how far the grammars of the parser differ, in bits; see `_disagreements`."""
+
+    tree: Phrase
+    parts: dict[Constituent, float]
+    alternatives: dict[Constituent, list[tuple[Constituent, float]]]
+    is_flat: bool
+    disagreement: float = 0.0
+
+    @property
+    def expected_errors(self) -> float:
+        """The expected number of constituents and tags of the tree that are wrong."""
+        return float(sum(1.0 - min(p, 1.0) for p in self.parts.values()))
+
+    @property
+    def marked(self) -> Phrase:
+        """The tree, with ? after labels whose posterior is below 0.9, and ?? below 0.5."""
+        at = 0
+
+        def mark(phrase: Phrase) -> Phrase:
+            nonlocal at
+            first = at
+            if phrase.is_preterminal():
+                at += 1
+            children = tuple([mark(child) if isinstance(child, Phrase) else child for child in phrase.children])
+            part = _plain(Constituent(first, at, phrase.label, phrase.is_preterminal()))
+            p = self.parts.get(part, 0.0)
+            return Phrase(phrase.label + "?" * ((p < _SURE) + (p < _LIKELY)), children)
+
+        return mark(self.tree)
+
+    def rows(self, most: int | None = None) -> dict[str, list[list[Any]]]:
+        """List the parts and their alternatives as JSON has them: first word, end, label, whether a tag, posterior.
+
+        most: the largest number of alternatives of a part; None for all."""
+
+        def row(part: Constituent, p: float) -> list[Any]:
+            return [*part, round(p, 4)]
+
+        return {
+            "parts": [row(*pair) for pair in self.parts.items()],
+            "alternatives": [
+                [*part, [row(*pair) for pair in several[:most]]] for part, several in self.alternatives.items()
+            ],
+        }
+
+    def row(self) -> dict[str, Any]:
+        """List all that is suggested, as a row of JSON."""
+        return {
+            "words": list(self.tree.words()),
+            "tree": self.tree.bracketed(),
+            **self.rows(),
+            "expected_errors": round(self.expected_errors, 3),
+            "entropy": round(self.entropy, 3),
+            "disagreement": round(self.disagreement, 3),
+            "fallback": self.is_flat,
+        }
+
+    @property
+    def entropy(self) -> float:
+        """A bound of the entropy of the tree, in bits: the sum of those of its constituents and their alternatives."""
+        others = {part: p for several in self.alternatives.values() for part, p in several}
+        return float(_entropies(np.array([*self.parts.values(), *others.values()])).sum())
+
+
+_SURE, _LIKELY = 0.9, 0.5  # posteriors below which a label is marked
+_LEAST = 0.05  # the smallest posterior of an alternative
+
+
+def suggest_trees(model: ConstituencyModel | None, sentences: Iterable[Sequence[str]]) -> list[Suggestion]:
+    """Suggest a tree for each sentence, with the posteriors of its parts and their alternatives.
+
+    model: the parser; None for flat trees, in which nothing is sure.
+    Raises ValueError for a sentence without words, and TypeError for a string in place of one.
+
+    >>> from spectral_latent.corpora.embedded import embedded_treebank
+    >>> model = ConstituencyModel.train(embedded_treebank(60))
+    >>> (found,) = suggest_trees(model, ["the dog saw a cat".split()])
+    >>> found.tree.label, len(found.parts) == len(set(list_constituents(found.tree)))
+    ('S', True)
+    """
+    given = list(check_sentences(sentences))
+    if not all(map(len, given)):
+        raise ValueError(f"sentence {[len(words) for words in given].index(0) + 1} has no words")
+    if model is None:
+        return [_flat_suggestion(words) for words in given]
+    batches = (given[at : at + _TOGETHER] for at in range(0, len(given), _TOGETHER))
+    check_kind(model, ConstituencyModel)
+    return [found for batch in batches for found in _suggest(model, batch)]
+
+
+def _suggest(model: ConstituencyModel, sentences: Sequence[Sequence[str]]) -> list[Suggestion]:
+    """Suggest the trees of a batch, whose charts are made once."""
+    inputs = [unknown_phrase(words) for words in sentences]
+    analysis = model.analyse(inputs)
+    disagreements = _disagreements(analysis.evidence, len(sentences))
+    suggestions = []
+    for at, (parse,) in enumerate(model.parses(analysis, scored=False)):
+        of_sentence = analysis.judged.of_sentence(at)
+        posteriors = dict(zip(model.labels.named(of_sentence), of_sentence.posterior.tolist(), strict=True))
+        found = list(dict.fromkeys(map(_plain, list_constituents(parse.tree))))
+        alternatives = alternatives_of(posteriors, found, _LEAST)
+        of_tree = {part: posteriors.get(part, 0.0) for part in found}
+        suggestions.append(Suggestion(parse.tree, of_tree, alternatives, parse.is_fallback, float(disagreements[at])))
+    return suggestions
+
+
+def _entropies(p: FloatArray) -> FloatArray:
+    """Compute the entropy (n,) of each of n events of probabilities p, in bits."""
+    safe = np.clip(p, 0.0, 1.0)
+    return entropies(np.stack([safe, 1.0 - safe], axis=1), "bits")
+
+
+def _disagreements(evidence: Any, n_sentences: int) -> FloatArray:
+    """Measure how far grammars differ on each sentence: what a constituent says of the grammar that has drawn it.
+
+    That is the entropy of each labelled constituent's mean posterior, less the mean of the entropies of its posteriors,
+    summed over constituents: 0 for one grammar, and for grammars that agree, however unsure they are."""
+    if len(evidence.items) == 1:
+        return np.zeros(n_sentences)
+    parts = evidence.labelled.parts.merge()  # in the order by which parts are found
+    of_grammars = np.zeros((len(evidence.items), len(parts.label)))
+    for number, items in enumerate(evidence.items):
+        own = evidence.labels.split(items.constituents().merge()).parts
+        row = parts.find(own)
+        of_grammars[number, row[row >= 0]] = own.posterior[row >= 0]
+    gain = _entropies(of_grammars.mean(axis=0)) - np.mean(list(map(_entropies, of_grammars)), axis=0)
+    return np.asarray(np.bincount(parts.sentence, gain, minlength=n_sentences), dtype=np.float64)
+
+
+def _plain(part: Constituent) -> Constituent:
+    """Leave out the function labels of a constituent."""
+    return part if part.is_tag else part._replace(label=base_label(part.label))
+
+
+def _flat_suggestion(words: Sequence[str]) -> Suggestion:
+    """Suggest a flat tree, in which nothing is sure."""
+    tree = Phrase(FALLBACK, tuple(Phrase(UNKNOWN_TAG, (word,)) for word in words))
+    return Suggestion(tree, dict.fromkeys(list_constituents(tree), 0.0), {}, True)
+
+
+def alternatives_of(
+    posteriors: Mapping[Constituent, float], found: Sequence[Constituent], least: float = -np.inf
+) -> dict[Constituent, list[tuple[Constituent, float]]]:
+    """List what would stand in the place of each constituent of a tree, the likeliest first, if there is anything."""
+    in_tree = set(found)
+    others = sorted(
+        ((part, p) for part, p in posteriors.items() if p >= least and part not in in_tree),
+        key=lambda pair: (-pair[1], pair[0]),
+    )
+    instead = {part: [other for other in others if _excludes(part, other[0])] for part in found}
+    return {part: several for part, several in instead.items() if several}
+
+
+def _excludes(part: Constituent, other: Constituent) -> bool:
+    """Tell whether another constituent would stand in the place of one of a tree: it crosses it, or relabels it."""
+    if (part.first, part.end) == (other.first, other.end):
+        return True
+    crosses = part.first < other.first < part.end < other.end or other.first < part.first < other.end < part.end
+    # Of all constituents of the tree that the other one crosses, the one that shares an end with it is in its place.
+    return crosses and (part.first == other.first or part.end == other.end)
