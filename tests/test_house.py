@@ -386,7 +386,7 @@ VERBS = {
     "sizes",
     "parse",
 }
-N_TYPES = 395
+N_TYPES = 397
 N_FILES = 223
 LINES: dict[str, tuple[int, int]] = {
     "spectral_latent": (78, 6),
@@ -402,15 +402,15 @@ LINES: dict[str, tuple[int, int]] = {
     "ready": (57, 22),
     "files": (1197, 371),
     "inference": (1821, 527),
-    "estimation": (2652, 867),
+    "estimation": (2654, 867),
     "drawing": (194, 72),
     "inspection": (312, 155),
     "plotting": (84, 12),
     "tokenisation": (223, 48),
-    "model": (1058, 513),
+    "model": (1062, 513),
     "lexicon": (1832, 503),
     "grammar": (2052, 570),
-    "constituency": (3428, 1059),
+    "constituency": (2951, 906),
     "sequence": (3566, 1078),
     "automata": (890, 267),
     "anchors": (677, 228),
@@ -418,11 +418,11 @@ LINES: dict[str, tuple[int, int]] = {
     "graphs": (319, 115),
     "reranking": (776, 406),
     "evaluation": (1017, 356),
-    "corpora": (3177, 802),
+    "corpora": (2916, 728),
     "tasks": (2180, 333),
-    "cli": (2588, 402),
+    "cli": (2302, 356),
     "__main__": (4, 1),
-    "spectral_latent_annotate": (2000, 400),
+    "spectral_latent_annotate": (2059, 497),
     "spectral_latent_nltk": (711, 344),
     "spectral_latent_sklearn": (760, 292),
     "spectral_latent_spacy": (522, 174),
