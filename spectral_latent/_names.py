@@ -10,11 +10,9 @@ from typing import Literal
 __all__ = [
     "ConstituencyPresetName",
     "EstimatorName",
-    "HullName",
     "PresetName",
 ]
 
 EstimatorName = Literal["spectral", "clustering", "em", "clusters-em", "anchors", "anchors-em", "moments", "moments-em"]
-HullName = Literal["brown", "cca", "best-fit", "random"]
 PresetName = Literal["fast", "accurate", "spectral"]
 ConstituencyPresetName = Literal["fast", "accurate", "best", "clusters"]

@@ -404,7 +404,7 @@ LINES: dict[str, tuple[int, int]] = {
     "inference": (1821, 527),
     "estimation": (2654, 867),
     "drawing": (194, 72),
-    "inspection": (312, 155),
+    "inspection": (312, 155),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
     "tokenisation": (223, 48),
     "model": (1062, 513),

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import spectral_latent
 from spectral_latent import constituency, dependency, sequence
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, field_types
-from spectral_latent.anchors import AnchorOptions, HullOptions
+from spectral_latent.anchors import AnchorOptions
 from spectral_latent.cli.rerank import rerank
 from spectral_latent.cli.train import train
 from spectral_latent.constituency import Binarisation, ConstituencyOptions
@@ -114,7 +114,7 @@ def test_all_classes_of_settings_are_options() -> None:
     }
     assert named - {Options} <= set(CLASSES)
     assert {Binarisation, Attachment, Spectral} <= set(CLASSES)
-    assert len(CLASSES) == 24
+    assert len(CLASSES) == 23
 
 
 @pytest.mark.parametrize("kind", CLASSES)
@@ -267,9 +267,7 @@ def test_messages(kind: type[Options], values: dict[str, Any], message: str) -> 
         (("train", "dependency"), "column", DependencyOptions, "tags"),
         (("train", "dependency"), "first", Attachment, "first_side"),
         (("train", "anchor"), "n_states", AnchorOptions, "n_states"),
-        (("train", "anchor"), "seed", HullOptions, "seed"),
-        (("train", "anchor"), "hull", HullOptions, "construction"),
-        (("train", "anchor"), "window", HullOptions, "window"),
+        (("train", "anchor"), "window", AnchorOptions, "window"),
     ],
 )
 def test_the_command_accepts_what_options_accept(

@@ -11,7 +11,6 @@ import numpy as np
 
 from spectral_latent._names import PresetName
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
-from spectral_latent.anchors.model import anchor_names
 from spectral_latent.estimation import EM
 from spectral_latent.estimation.progress import shown
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, StateTagger, TaggerOptions, hmm_preset
@@ -191,7 +190,7 @@ class AnchorTagger(TaggerAdapter):
 
     def __init__(self, model: AnchorHMM) -> None:
         super().__init__(model)
-        self._named = replace(model, labels=tuple(anchor_names(model))) if model.labels is None else model
+        self._named = replace(model, labels=tuple(model.names)) if model.labels is None else model
 
     @maker
     def train(

@@ -33,7 +33,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spectral_latent._options import Count, checked
 from spectral_latent._threads import on_one_thread
-from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
+from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.estimation import EM, EstimatorOptions
 from spectral_latent.estimation.starts import STARTS, climb_together, n_near
 from spectral_latent.sequence import Alphabet, HiddenMarkov, HMMOptions, LatentHMM, Sequences
@@ -459,8 +459,9 @@ def _kind_of(categories: NDArray[Any]) -> str:
 
 def _anchor_options(n_states: int) -> AnchorOptions:
     """Choose the settings of a consistent anchor model, in which any state may follow any other."""
-    hull = HullOptions("best-fit", smoothing=0.0, spelling="none", prior=0.0)
-    return AnchorOptions(int(n_states), hull=hull, exchange=False, sharpness=1.0, steps=None)
+    return AnchorOptions(
+        int(n_states), "best-fit", smoothing=0.0, spelling=False, prior=0.0, exchange=False, sharpness=1.0, steps=None
+    )
 
 
 _GAUSSIAN_ESTIMATORS = ("moments-em", "moments")

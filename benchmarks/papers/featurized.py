@@ -25,7 +25,7 @@ from scipy.special import log_softmax, softmax
 from threadpoolctl import threadpool_limits
 
 from spectral_latent._options import Above, AtLeast, AtMost, Options
-from spectral_latent.anchors.hulls import SpellingFeatures, WordTypes
+from spectral_latent.anchors.hulls import WordTypes, spelling_counts, spelling_features
 from spectral_latent.estimation import EstimationError, Listener, Progress, silent
 from spectral_latent.inference import expected_counts
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
@@ -55,12 +55,12 @@ class FeaturizedOptions(Options):
 
 
 def word_features(types: WordTypes, cutoff: int) -> sparse.csr_array:
-    """Compute φ (n, s): the features of spelling (see `SpellingFeatures`), then one feature for each frequent type.
+    """Compute φ (n, s): the features of spelling (`anchors.hulls.Spelling`), then one feature for each frequent type.
 
     >>> word_features(WordTypes.of([["a", "b"], ["a"]]), cutoff=2).toarray()[:, -1]
     array([1., 0.])
     """
-    spelling = SpellingFeatures.of(types.names).matrix(types.names, types.capital)
+    spelling = spelling_counts(spelling_features(types.names), types.names, types.capital)
     identity = sparse.eye_array(len(types.names), format="csc")[:, types.tokens >= cutoff]
     return sparse.csr_array(sparse.hstack([spelling, identity], format="csr"))
 

@@ -28,10 +28,10 @@ import numpy as np
 
 from benchmarks.papers.assumptions import Assumptions, check_assumptions
 from benchmarks.papers.baselines import decode_states, score_per_word, train_baum_welch, train_cluster_hmm
-from benchmarks.papers.closed_form import paper_options
+from benchmarks.papers.closed_form import Construction, paper_options, train_paper
 from benchmarks.papers.featurized import FeaturizedOptions, train_featurized_hmm
 from benchmarks.papers.tables import MarkdownTable, timed
-from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullName, HullOptions, WordTypes
+from spectral_latent.anchors import AnchorHMM, AnchorOptions, WordTypes
 from spectral_latent.corpora import CorpusError
 from spectral_latent.estimation import EM
 from spectral_latent.evaluation import many_to_one, one_to_one, v_measure
@@ -130,27 +130,28 @@ class _Result(NamedTuple):
     seconds: float
 
 
-def _options(setting: Setting, construction: HullName, *, spelling: bool) -> AnchorOptions:
+def _options(setting: Setting, construction: Construction) -> AnchorOptions:
     """Choose the settings of the paper, but for those that `Setting` has."""
-    options = paper_options(setting.n_states, construction, spelling=spelling)
-    hull = replace(options.hull, smoothing=setting.smoothing, seed=setting.seed)
-    return replace(options, hull=hull, steps=setting.steps, added=1.0)
+    options = paper_options(setting.n_states, construction)
+    return replace(options, smoothing=setting.smoothing, steps=setting.steps, added=1.0)
 
 
-def _anchor(construction: HullName, *, spelling: bool = False) -> Callable[[TaggedCorpus, Setting], AnchorHMM]:
+def _anchor(construction: Construction, *, spelling: bool = False) -> Callable[[TaggedCorpus, Setting], AnchorHMM]:
     """Make the method that trains the anchor model of the paper with a hull."""
-    return lambda corpus, setting: AnchorHMM.train(corpus.words, _options(setting, construction, spelling=spelling))
+    return lambda corpus, setting: train_paper(
+        corpus.words, _options(setting, construction), construction, appended=spelling, seed=setting.seed
+    )
 
 
-def _library(hull: HullOptions) -> Callable[[TaggedCorpus, Setting], AnchorHMM]:
-    """Make the method that trains the library's anchor model with a hull."""
-    return lambda corpus, setting: AnchorHMM.train(corpus.words, AnchorOptions(setting.n_states, hull=hull))
+def _library(*, spelling: bool) -> Callable[[TaggedCorpus, Setting], AnchorHMM]:
+    """Make the method that trains the library's anchor model."""
+    return lambda corpus, setting: AnchorHMM.train(corpus.words, AnchorOptions(setting.n_states, spelling=spelling))
 
 
 def _true_anchors(corpus: TaggedCorpus, setting: Setting) -> AnchorHMM:
     """Train the anchor model of the paper with a true anchor for every tag that has one."""
     anchors = [anchor.word for anchor in corpus.assumptions().anchors.values() if anchor is not None]
-    return AnchorHMM.train(corpus.words, _options(setting, "brown", spelling=False), anchors=anchors)
+    return train_paper(corpus.words, _options(setting, "brown"), anchors=anchors)
 
 
 def _refined(corpus: TaggedCorpus, setting: Setting) -> HiddenMarkov:
@@ -189,8 +190,8 @@ METHODS = {
     "anchor + features": Method(_anchor("brown", spelling=True), paper="71.4", paper_log="-7.05"),
     "true anchors": Method(_true_anchors),
     "anchor + Baum-Welch": Method(_refined),
-    "library": Method(_library(HullOptions(spelling="none"))),
-    "library + features": Method(_library(HullOptions())),
+    "library": Method(_library(spelling=False)),
+    "library + features": Method(_library(spelling=True)),
 }
 
 

@@ -7,14 +7,12 @@ of the anchors.
 | here | paper | meaning |
 | --- | --- | --- |
 | C[x, c] | n P(Y = c, X = x) | the count of context c at type x; a context is a neighbouring word, and its place |
-| "random", "best-fit" | Ω = E[Y \\| X] Π | conditional probabilities, projected |
-| "cca" | (11) with canonical correlations | the same, projected by canonical correlations of types and contexts |
 | "brown" | f(O), unit rows | C^½ / ((#x + κ)(#c + κ))^¼, left singular vectors times σ^p, rows of length one |
-| "appended" | section 4.4.4 | further columns of C: the features φ(x) of spelling, scaled to 0.1 of row x |
+| "best-fit" | Ω = E[Y \\| X] Π | conditional probabilities, projected on the directions in which they vary most |
 
-With the spelling "regression", the point of a word is the weighted mean of the point of its contexts and the point that
-its spelling predicts.  The weights are n, its number of tokens, and κ₀.  So spelling matters most for rare words, which
-have few contexts.  The appended features of the paper give no point to a word that was never seen; the regression does.
+The point of a word is the weighted mean of the point of its contexts and the point that its spelling predicts.  The
+weights are n, its number of tokens, and κ₀.  So spelling matters most for rare words, which have few contexts, and a
+word that was never seen has a point, too.
 
 Sentences are sequences of types.  A type is a word in lower case.  The share of its tokens that are capitalised is a
 feature of its spelling.  Only tokens inside sentences count for this share, because any word may open a sentence with a
@@ -24,15 +22,14 @@ capital.  A type that never occurs inside a sentence has the share of all its to
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import numpy as np
 import scipy
 
 from spectral_latent._compiled import TINY
-from spectral_latent._names import HullName
 from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.estimation.svd import truncated_svd
 from spectral_latent.files import Axes, Text
@@ -42,51 +39,15 @@ from spectral_latent.trees import FloatArray, Vocabulary
 
 __all__ = [
     "AnchorOptions",
-    "Hull",
-    "HullOptions",
-    "SpellingFeatures",
-    "SpellingName",
-    "SpellingRegression",
+    "Spelling",
     "WordTypes",
-    "build_hull",
     "canonical_svd",
     "context_counts",
+    "context_points",
+    "spelling_counts",
     "to_unit_length",
+    "with_spelling",
 ]
-
-SpellingName = Literal["regression", "appended", "none"]
-
-
-# Settings
-
-
-@dataclass(frozen=True)
-class HullOptions(Options):
-    """Settings of the points of words in the convex hull of anchors; `hulls` has the formulas.
-
-    construction: the way to compute points from counts of neighbouring words.  "brown" is exact if every word has one
-        tag, and the best on most corpora.  "cca" keeps the directions in which words and neighbours correlate most,
-        "best-fit" the directions in which the points vary most; "random" draws directions.
-    window: the number of words before and after a word that are its context.
-    places: whether a context is a word with its place in the window; else a context is a word in any place.
-    smoothing: κ, tokens that are added to the counts by which "brown" and "cca" divide.
-    sigma_power: the power of the singular values in the points of "brown".
-    spelling: the use of a word's spelling.  "regression" moves its point towards the point that spelling predicts;
-        "appended" counts the features of spelling as contexts, as in the paper; "none" ignores them.
-    prior: κ₀, the weight of the predicted point, in tokens (without "regression", of the mean of all points); with 0,
-        points depend on contexts alone.
-    penalty: the weight of the squared coefficients in the regression of points on spelling.
-    seed: the seed of the directions that "random" draws."""
-
-    construction: HullName = "brown"
-    window: Annotated[int, AtLeast(1), AtMost(100)] = 1
-    places: bool = True
-    smoothing: Annotated[float, AtLeast(0.0)] = 50.0
-    sigma_power: Annotated[float, AtLeast(0.0), AtMost(1.0)] = 0.5
-    spelling: SpellingName = "regression"
-    prior: Annotated[float, AtLeast(0.0)] = 30.0
-    penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 10.0
-    seed: Annotated[int, AtLeast(0)] = 0
 
 
 @dataclass(frozen=True)
@@ -94,16 +55,30 @@ class AnchorOptions(Options):
     """Settings of training.
 
     n_states: m, the largest number of states; there are fewer if the points of words have fewer dimensions.
+    hull: the way to compute points from counts of neighbouring words.  "brown" is exact if every word has one tag, and
+        the best on all corpora that were tried.  "best-fit" is consistent for all anchor models.
+    window: the number of words before and after a word that are its context.
+    smoothing: κ, tokens that are added to the counts by which "brown" divides.
+    sigma_power: the power of the singular values in the points of "brown".
+    spelling: whether a word's point is moved towards the point that its spelling predicts.
+    prior: κ₀, the weight of the predicted point, in tokens (without spelling, of the mean of all points); with 0,
+        points depend on contexts alone.
+    penalty: the weight of the squared coefficients in the regression of points on spelling.
     candidates: the number of most frequent words among which anchors are searched.
-    hull: the settings of the points of words.
     exchange: whether anchors are exchanged while the hull grows; see `choose_anchors`.
     sharpness: the power to which p(state | word) is raised; see `find_mixtures`.
     steps: the number of iterations of EM for the transitions; None to converge; see `maximise_likelihood`.
     added: the pseudo-count of the transitions of every state, and of sentences, so that no sequence is impossible."""
 
     n_states: Annotated[int, AtLeast(1)] = 12
+    hull: Literal["brown", "best-fit"] = "brown"
+    window: Annotated[int, AtLeast(1), AtMost(100)] = 1
+    smoothing: Annotated[float, AtLeast(0.0)] = 50.0
+    sigma_power: Annotated[float, AtLeast(0.0), AtMost(1.0)] = 0.5
+    spelling: bool = True
+    prior: Annotated[float, AtLeast(0.0)] = 30.0
+    penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 10.0
     candidates: Annotated[int, AtLeast(1)] = 300
-    hull: HullOptions = field(default_factory=HullOptions)
     exchange: bool = True
     sharpness: Annotated[float, Above(0.0)] = 4.0
     steps: Annotated[int, AtLeast(1)] | None = 10
@@ -175,41 +150,69 @@ _CAPITALS = ("capital", "no capital")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SpellingFeatures:
-    """The features of Berg-Kirkpatrick et al. (2010): capital, hyphen, digit, and suffixes of 1 to 3 characters.
+class Spelling:
+    """A linear prediction of points from spelling: mean + φ(x) weights; without features, the mean alone.
 
+    The features are those of Berg-Kirkpatrick et al. (2010): capital, hyphen, digit, and suffixes of 1 to 3 characters.
     Capital, hyphen and digit each have a feature for yes and a feature for no.
 
-    index: the names of the features with their numbers; the first two are those of capitals.
+    features: the names of the s features; the first two are those of capitals.
+    mean: (d,) the weighted mean of the points of the corpus.
+    weights: (s, d) the weights of the features.
     Raises ValueError if the first features are others."""
 
-    index: Annotated[Vocabulary[str], Text()]
+    features: Annotated[Vocabulary[str], Text()]
+    mean: Annotated[FloatArray, Axes("d")]
+    weights: Annotated[FloatArray, Axes("s", "d")]
 
     def __post_init__(self) -> None:
-        if tuple(self.names[: len(_CAPITALS)]) != _CAPITALS:
+        if len(self.features) and tuple(self.features.names[: len(_CAPITALS)]) != _CAPITALS:
             raise ValueError("the first features are not those of capitals")
+        if len(self.weights) != len(self.features):
+            raise ValueError("there are not as many weights as features of spelling")
+
+    def predict(self, words: Sequence[str], capital: FloatArray) -> FloatArray:
+        """Predict the points (n, d) of n words; capital: (n,)."""
+        if not len(self.features):
+            return np.tile(self.mean, (len(words), 1))
+        return np.asarray(spelling_counts(self.features, words, capital) @ self.weights + self.mean)
 
     @staticmethod
-    def of(words: Sequence[str]) -> SpellingFeatures:
-        """Collect all features of words."""
-        return SpellingFeatures(Vocabulary(chain(_CAPITALS, chain.from_iterable(map(_feature_names, words)))))
+    def train(points: FloatArray, types: WordTypes, options: AnchorOptions) -> Spelling:
+        """Fit points (n, d) by ridge regression, in which a type with n tokens has the weight n / (n + κ₀)."""
+        weight = types.tokens / (types.tokens + options.prior)
+        mean = weight @ points / weight.sum()
+        if not options.spelling:
+            return Spelling(Vocabulary(), mean, np.zeros((0, points.shape[1])))
+        features = spelling_features(types.names)
+        phi = spelling_counts(features, types.names, types.capital)
+        gram = scipy.sparse.csr_array(
+            phi.T @ scipy.sparse.diags_array(weight) @ phi
+        ) + options.penalty * scipy.sparse.eye_array(phi.shape[1])
+        inverse_diagonal = scipy.sparse.diags_array(1.0 / gram.diagonal())
+        targets = phi.T @ (weight[:, None] * (points - mean))
+        solved = [
+            scipy.sparse.linalg.cg(gram, target, rtol=1e-6, maxiter=500, M=inverse_diagonal)[0] for target in targets.T
+        ]
+        return Spelling(features, mean, np.stack(solved, axis=1))
 
-    @property
-    def names(self) -> list[str]:
-        """The name of each feature."""
-        return self.index.names
 
-    def matrix(self, words: Sequence[str], capital: FloatArray) -> scipy.sparse.csr_array:
-        """Compute the features (n, s) of n words; features that are not among the names are left out; capital: (n,)."""
-        rows = [[self.index.get(name) for name in _feature_names(word)] for word in words]
-        row = np.repeat(np.arange(len(words)), [len(columns) for columns in rows])
-        column = np.array([c for columns in rows for c in columns], dtype=np.int64)
-        is_known = column >= 0
-        every = np.arange(len(words))
-        first = np.zeros_like(every)  # the columns of "capital" and "no capital" are 0 and 1
-        values = np.concatenate([capital, 1.0 - capital, np.ones(np.count_nonzero(is_known))])
-        places = (np.concatenate([every, every, row[is_known]]), np.concatenate([first, first + 1, column[is_known]]))
-        return scipy.sparse.csr_array((values, places), shape=(len(words), len(self.index)))
+def spelling_features(words: Iterable[str]) -> Vocabulary[str]:
+    """Number the features of words in lower case."""
+    return Vocabulary(chain(_CAPITALS, chain.from_iterable(map(_feature_names, words))))
+
+
+def spelling_counts(features: Vocabulary[str], words: Sequence[str], capital: FloatArray) -> scipy.sparse.csr_array:
+    """Compute the features (n, s) of n words; features that are not among the names are left out; capital: (n,)."""
+    rows = [[features.get(name) for name in _feature_names(word)] for word in words]
+    row = np.repeat(np.arange(len(words)), [len(columns) for columns in rows])
+    column = np.array([c for columns in rows for c in columns], dtype=np.int64)
+    is_known = column >= 0
+    every = np.arange(len(words))
+    first = np.zeros_like(every)  # the columns of "capital" and "no capital" are 0 and 1
+    values = np.concatenate([capital, 1.0 - capital, np.ones(np.count_nonzero(is_known))])
+    places = (np.concatenate([every, every, row[is_known]]), np.concatenate([first, first + 1, column[is_known]]))
+    return scipy.sparse.csr_array((values, places), shape=(len(words), len(features)))
 
 
 def _feature_names(word: str) -> list[str]:
@@ -219,52 +222,21 @@ def _feature_names(word: str) -> list[str]:
     return kinds + ["-" + word[-length:] for length in range(1, min(_LONGEST, len(word)) + 1)]
 
 
-_APPENDED = 0.1  # the length of a row's appended features, as a share of the length of its contexts
-
-
 # Points
 
 
-class SpellingRegression(NamedTuple):
-    """A linear prediction of points from spelling: mean + φ(x) weights; without features, the mean alone.
-
-    features: the features φ of spelling; None for a prediction by the mean alone.
-    mean: (d,) the weighted mean of the points of the corpus.
-    weights: (s, d) the weights of the features; s is 0 without features."""
-
-    features: SpellingFeatures | None
-    mean: Annotated[FloatArray, Axes("d")]
-    weights: Annotated[FloatArray, Axes("s", "d")]
-
-    def predict(self, words: Sequence[str], capital: FloatArray) -> FloatArray:
-        """Predict the points (n, d) of n words; capital: (n,)."""
-        if self.features is None:
-            return np.tile(self.mean, (len(words), 1))
-        return np.asarray(self.features.matrix(words, capital) @ self.weights + self.mean)
-
-
-class Hull(NamedTuple):
-    """The points (n, d) of all types, and the regression that predicts the points of unseen words.
-
-    Points of the construction "brown" have length one."""
-
-    points: FloatArray
-    spelling: SpellingRegression
-
-
-def build_hull(types: WordTypes, dimensions: int, options: HullOptions) -> Hull:
-    """Compute the points of all types."""
-    points = _context_points(types, dimensions, options)
-    spelling = _regression(points, types, options)
+def with_spelling(points: FloatArray, types: WordTypes, options: AnchorOptions) -> tuple[FloatArray, Spelling]:
+    """Move the points (n, d) of types towards those that spelling predicts; also return the prediction."""
+    spelling = Spelling.train(points, types, options)
     if options.prior > 0:
         predicted = spelling.predict(types.names, types.capital)
         total = types.tokens[:, None] * points + options.prior * predicted
         points = total / (types.tokens + options.prior)[:, None]
-    return Hull(to_unit_length(points) if options.construction == "brown" else points, spelling)
+    return to_unit_length(points) if options.hull == "brown" else points, spelling
 
 
 def to_unit_length(rows: FloatArray) -> FloatArray:
-    """Scale rows (n, d) to length one; rows: (n, d)."""
+    """Scale rows (n, d) to length one."""
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), TINY))
 
 
@@ -305,59 +277,19 @@ def canonical_svd(
     return truncated_svd(scaled, rank)
 
 
-def _context_points(types: WordTypes, dimensions: int, options: HullOptions) -> FloatArray:
-    """Compute the points (n, d) of types from their contexts only."""
-    n_places = 2 * options.window
-    counts = context_counts(types.sequences, len(types.names), options.window)
-    if not options.places:
-        counts = _without_places(counts, n_places)
-    if options.spelling == "appended":
-        counts = _with_features(counts, types)
-    if options.construction in ("random", "best-fit"):
-        conditional = scipy.sparse.csr_array(scipy.sparse.diags_array(1.0 / (n_places * types.tokens)) @ counts)
-        if options.construction == "random":
-            directions = np.random.default_rng(options.seed).standard_normal((counts.shape[1], dimensions))
-            return np.asarray(conditional @ directions / np.sqrt(dimensions))
+def context_points(
+    counts: scipy.sparse.csr_array, tokens: FloatArray, dimensions: int, options: AnchorOptions
+) -> FloatArray:
+    """Compute the points (n, d) of types from their contexts alone.
+
+    counts: (n, c) C, the counts of contexts.
+    tokens: (n,) the number of tokens of each type.
+    dimensions: d, or fewer if C has a smaller rank."""
+    if options.hull == "best-fit":
+        n_places = 2 * options.window
+        conditional = scipy.sparse.csr_array(scipy.sparse.diags_array(1.0 / (n_places * tokens)) @ counts)
         u, sigma, _ = truncated_svd(conditional, dimensions)
         return u * sigma
-    totals = (types.tokens, counts.sum(axis=0).astype(float))
-    is_brown = options.construction == "brown"
-    power = 0.5 if is_brown else 1.0
-    u, sigma, _ = canonical_svd(counts, totals, dimensions, smoothing=options.smoothing, power=power)
-    if is_brown:
-        return to_unit_length(u * sigma**options.sigma_power)
-    return np.asarray(u * sigma / np.sqrt(types.tokens + options.smoothing)[:, None])
-
-
-def _without_places(counts: scipy.sparse.csr_array, n_places: int) -> scipy.sparse.csr_array:
-    """Sum the counts (n, n_places (n + 1)) of each word over the places, (n, n + 1)."""
-    width = counts.shape[1] // n_places
-    one_place = scipy.sparse.vstack([scipy.sparse.eye_array(width)] * n_places, format="csr")
-    return scipy.sparse.csr_array(counts @ one_place)
-
-
-def _with_features(counts: scipy.sparse.csr_array, types: WordTypes) -> scipy.sparse.csr_array:
-    """Append the features of spelling (n, s) to counts (n, c), scaled to a tenth of the length of each row."""
-    phi = SpellingFeatures.of(types.names).matrix(types.names, types.capital)
-    lengths, of_features = (np.sqrt(table.multiply(table).sum(axis=1)) for table in (counts, phi))
-    appended = scipy.sparse.diags_array(_APPENDED * lengths / np.maximum(of_features, TINY)) @ phi
-    return scipy.sparse.csr_array(scipy.sparse.hstack([counts, appended], format="csr"))
-
-
-def _regression(points: FloatArray, types: WordTypes, options: HullOptions) -> SpellingRegression:
-    """Fit points by ridge regression on spelling, in which a type with n tokens has the weight n / (n + κ₀)."""
-    weight = types.tokens / (types.tokens + options.prior)
-    mean = weight @ points / weight.sum()
-    if options.spelling != "regression":
-        return SpellingRegression(None, mean, np.zeros((0, points.shape[1])))
-    features = SpellingFeatures.of(types.names)
-    phi = features.matrix(types.names, types.capital)
-    gram = scipy.sparse.csr_array(
-        phi.T @ scipy.sparse.diags_array(weight) @ phi
-    ) + options.penalty * scipy.sparse.eye_array(phi.shape[1])
-    inverse_diagonal = scipy.sparse.diags_array(1.0 / gram.diagonal())
-    targets = phi.T @ (weight[:, None] * (points - mean))
-    solved = [
-        scipy.sparse.linalg.cg(gram, target, rtol=1e-6, maxiter=500, M=inverse_diagonal)[0] for target in targets.T
-    ]
-    return SpellingRegression(features, mean, np.stack(solved, axis=1))
+    totals = (tokens, counts.sum(axis=0).astype(float))
+    u, sigma, _ = canonical_svd(counts, totals, dimensions, smoothing=options.smoothing, power=0.5)
+    return to_unit_length(u * sigma**options.sigma_power)

@@ -1,29 +1,24 @@
-"""Hold the anchor hidden Markov model: parts of speech from words alone (Stratos et al. 2016).
-
-Tables and pictures show the states with their words (Tables 3 and 4).
-
-| here | formula | meaning |
-| --- | --- | --- |
-| `AnchorRow.words` | o(x \\| h) | the words that the state is likeliest to emit |
-| `AnchorPlane.anchor_points` | (v_h - v̄) W | the anchors' points v, projected on two principal directions W |
-| `AnchorPlane.points` | Σ_h p(h \\| x) (v_h - v̄) W | the points of words, which are mixtures of the anchors' points |
-"""
+"""Hold the anchor hidden Markov model: parts of speech from words alone (Stratos et al. 2016)."""
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from spectral_latent._options import Above, counted, given_or
-from spectral_latent._texts import printable
-from spectral_latent.anchors.hulls import AnchorOptions, SpellingRegression, WordTypes, build_hull, to_unit_length
+from spectral_latent.anchors.hulls import (
+    AnchorOptions,
+    Spelling,
+    WordTypes,
+    context_counts,
+    context_points,
+    to_unit_length,
+    with_spelling,
+)
 from spectral_latent.anchors.training import (
     choose_anchors,
     count_bigrams,
@@ -33,7 +28,6 @@ from spectral_latent.anchors.training import (
 from spectral_latent.estimation import EstimationError, Listener, silent
 from spectral_latent.files import Axes, Distinct, Index, OneLine, Shares, StoredModel, Text, plain
 from spectral_latent.model import check_kind, check_labels, check_sentences, check_words
-from spectral_latent.plotting import needs_matplotlib
 from spectral_latent.sequence.baum_welch import state_posteriors
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
@@ -41,16 +35,7 @@ from spectral_latent.sequence.tagger import Tagger
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
-__all__ = [
-    "AnchorHMM",
-    "AnchorPlane",
-    "AnchorRow",
-    "anchor_names",
-    "anchor_plane",
-    "anchor_rows",
-    "anchor_table",
-    "draw_anchors",
-]
+__all__ = ["AnchorHMM"]
 
 
 def _types_of(words: Sequence[str], types: WordTypes) -> IntArray:
@@ -97,7 +82,7 @@ class AnchorHMM(Tagger, StoredModel):
     anchor_points: Annotated[FloatArray, Axes("m", "d")]
     state_prior: Annotated[FloatArray, Axes("m"), Above(0.0), Shares()]
     hidden: HiddenMarkov
-    spelling: SpellingRegression
+    spelling: Spelling
     tokens: Annotated[float, Above(0.0)]
     labels: Annotated[tuple[Hashable, ...] | None, OneLine()] = None
 
@@ -108,9 +93,6 @@ class AnchorHMM(Tagger, StoredModel):
             raise ValueError("there is no state, or there are not as many labels as states")
         if self.hidden.emission.shape != (m, len(self.words)) or self.spelling.weights.shape[1] != d:
             raise ValueError("the probabilities and points are of other states, words or dimensions")
-        features = self.spelling.features
-        if len(self.spelling.weights) != (0 if features is None else len(features.names)):
-            raise ValueError("there are not as many weights as features of spelling")
 
     @property
     def sizes(self) -> str:
@@ -142,25 +124,41 @@ class AnchorHMM(Tagger, StoredModel):
             raise EstimationError(f"{error}; leave it out") from None
         if not types.names:
             raise EstimationError("no sentences to learn from")
+        chosen = None if anchors is None else _types_of(anchors, types)
+        n_states = min(options.n_states, options.candidates) if chosen is None else len(chosen)
         n = len(types.names)
+        counts = context_counts(types.sequences, n, options.window)
+        points = context_points(counts, types.tokens, min(n_states, n), options)
+        return AnchorHMM.of_points(types, points, options, chosen, listener=listener)
+
+    @staticmethod
+    def of_points(
+        types: WordTypes,
+        points: FloatArray,
+        options: AnchorOptions,
+        anchor_types: IntArray | None = None,
+        *,
+        listener: Listener = silent,
+    ) -> AnchorHMM:
+        """Learn from words whose points in the hull are given.
+
+        points: (n, d) the points of types, before their spelling moves them.
+        anchor_types: (m,) the type of each state's anchor; found if not given."""
         tokens = float(types.tokens.sum())
-        if anchors is None:
-            hull = build_hull(types, min(options.n_states, options.candidates, n), options.hull)
+        points, spelling = with_spelling(points, types, options)
+        if anchor_types is None:
             anchor_types = choose_anchors(
-                hull.points, types.tokens, options.n_states, options.candidates, exchange=options.exchange
+                points, types.tokens, options.n_states, options.candidates, exchange=options.exchange
             )
-        else:
-            anchor_types = _types_of(anchors, types)
-            hull = build_hull(types, len(anchor_types), options.hull)
-        anchor_points = hull.points[anchor_types]
-        mixtures = find_mixtures(hull.points, anchor_points, options.sharpness)
+        anchor_points = points[anchor_types]
+        mixtures = find_mixtures(points, anchor_points, options.sharpness)
         mixtures[anchor_types] = np.eye(len(anchor_types))  # removes rounding errors
         state_prior = types.tokens @ mixtures / tokens
-        bigrams = count_bigrams(types.sequences, n)
+        bigrams = count_bigrams(types.sequences, len(types.names))
         hidden = maximise_likelihood(mixtures, bigrams, options.steps, listener)
         if options.added:
             hidden = hidden.smooth(state_prior, tokens, types.sequences.n_sequences, options.added)
-        return AnchorHMM(options, types.names, anchor_types, anchor_points, state_prior, hidden, hull.spelling, tokens)
+        return AnchorHMM(options, types.names, anchor_types, anchor_points, state_prior, hidden, spelling, tokens)
 
     @property
     def n_states(self) -> int:
@@ -171,6 +169,12 @@ class AnchorHMM(Tagger, StoredModel):
     def anchors(self) -> dict[str, int]:
         """The state of each anchor, in the order of states."""
         return {self.words[x]: h for h, x in enumerate(self.anchor_types.tolist())}
+
+    @property
+    def names(self) -> list[str]:
+        """The anchor of each state in capitals, or the unchanged anchor if two names would be the same."""
+        capitals = [word.upper() for word in self.anchors]
+        return capitals if len(set(capitals)) == len(capitals) else list(self.anchors)
 
     def top_types(self, n_words: int = 10) -> IntArray:
         """Find the types (m, n_words) that each state is likeliest to emit, likeliest first."""
@@ -192,7 +196,7 @@ class AnchorHMM(Tagger, StoredModel):
         check_words(words)
         capital = np.array([word[:1].isupper() for word in words], dtype=float)
         points = self.spelling.predict([word.lower() for word in words], capital)
-        if self.options.hull.construction == "brown":
+        if self.options.hull == "brown":
             points = to_unit_length(points)
         return find_mixtures(points, self.anchor_points, self.options.sharpness)
 
@@ -260,104 +264,3 @@ class AnchorHMM(Tagger, StoredModel):
         """The facts about the model, including its anchors and their labels."""
         labels = plain(self.labels)
         return super().description | {"anchors": list(self.anchors), "labels": labels}
-
-
-_ENDINGS = (".pdf", ".png", ".svg")
-
-
-class AnchorRow(NamedTuple):
-    """A state of a model.
-
-    anchor: the word that no other state emits.
-    label: the state's tag; None before anchors are labelled.
-    share: the share of the state among all tokens, between 0 and 1.
-    words: the words that the state is likeliest to emit, with o(x | h)."""
-
-    state: int
-    anchor: str
-    label: Hashable | None
-    share: float
-    words: list[tuple[str, float]]
-
-
-class AnchorPlane(NamedTuple):
-    """Anchors and words as points in a plane.
-
-    anchor_points: (m, 2) the points of the anchors.
-    words: n words that states are likeliest to emit.
-    points: (n, 2) the points of these words."""
-
-    anchor_points: FloatArray
-    words: list[str]
-    points: FloatArray
-
-
-def anchor_names(model: AnchorHMM) -> list[str]:
-    """Name each state by its anchor in capitals, or by its unchanged anchor if two names would be the same."""
-    capitals = [word.upper() for word in model.anchors]
-    return capitals if len(set(capitals)) == len(capitals) else list(model.anchors)
-
-
-def anchor_rows(model: AnchorHMM, top: int = 10) -> list[AnchorRow]:
-    """List the states in their order."""
-    labels: tuple[Hashable, ...] = model.labels or (None,) * model.n_states
-    columns = zip(model.anchors, labels, model.state_prior.tolist(), model.top_words(top), strict=True)
-    return [AnchorRow(state, *column) for state, column in enumerate(columns)]
-
-
-def anchor_table(model: AnchorHMM, top: int = 10) -> str:
-    """Format the states as lines of text, with shares in percent, and with labels if there are any."""
-    rows = [("state", "anchor", "label", "share", "top words")]
-    for row in anchor_rows(model, top):
-        words = ", ".join(f"{printable(word)} {p:.3f}" for word, p in row.words if p >= 0.0005)
-        label = "" if model.labels is None else printable(str(row.label))
-        rows.append((str(row.state), printable(row.anchor), label, f"{100 * row.share:.1f}", words))
-    if model.labels is None:
-        rows = [(state, anchor, "", share, words) for state, anchor, _, share, words in rows]
-    anchors, labels = (max(len(row[i]) for row in rows) for i in (1, 2))
-    labels += 2 if labels else 0
-    return "\n".join(
-        f"{state:>5}  {anchor:<{anchors}}  {label:<{labels}}{share:>5}  {words}".rstrip()
-        for state, anchor, label, share, words in rows
-    )
-
-
-def anchor_plane(model: AnchorHMM, top: int = 10) -> AnchorPlane:
-    """Project anchors and likely words to the plane of the anchors' first two principal directions."""
-    order = model.top_types(top)
-    types = np.unique(order[np.take_along_axis(model.hidden.emission, order, axis=1) > 0.0])
-    joint = model.hidden.emission[:, types].T * model.state_prior  # p(x, h)
-    centred = model.anchor_points - model.anchor_points.mean(axis=0)
-    _, _, directions = np.linalg.svd(centred, full_matrices=False)
-    plane = centred @ directions[:2].T
-    # Choose the sign of each direction by its largest coordinate, so that pictures do not depend on the SVD.
-    largest = np.take_along_axis(plane, np.abs(plane).argmax(axis=0)[None, :], axis=0)
-    plane = np.pad(plane * np.where(largest < 0.0, -1.0, 1.0), ((0, 0), (0, 2 - plane.shape[1])))
-    points = joint / joint.sum(axis=1, keepdims=True) @ plane
-    return AnchorPlane(plane, [model.words[x] for x in types.tolist()], points)
-
-
-def draw_anchors(model: AnchorHMM, path: str | os.PathLike[str], top: int = 30) -> None:
-    """Draw `anchor_plane`: anchors with their names and labels, words as dots.
-
-    The same model gives the same SVG.  Raises ImportError without matplotlib, and ValueError for another ending of the
-    picture's name."""
-    if Path(path).suffix.lower() not in _ENDINGS:
-        raise ValueError(f"{os.fspath(path)}: name a picture that ends in {', '.join(_ENDINGS)}")
-    with needs_matplotlib():
-        import matplotlib
-        from matplotlib.figure import Figure
-
-    plane = anchor_plane(model, top)
-    figure = Figure(figsize=(8.0, 8.0), layout="constrained")
-    axes = figure.add_subplot()
-    axes.scatter(plane.points[:, 0], plane.points[:, 1], s=8, color="0.6", linewidths=0)
-    axes.scatter(plane.anchor_points[:, 0], plane.anchor_points[:, 1], s=40, color="tab:red")
-    for row, (x, y) in zip(anchor_rows(model, 0), plane.anchor_points.tolist(), strict=True):
-        name = printable(row.anchor) if row.label is None else f"{printable(row.anchor)} ({printable(str(row.label))})"
-        axes.annotate(name, (x, y), (4, 4), textcoords="offset points", parse_math=False, fontsize=11)
-    axes.set_axis_off()
-    with matplotlib.rc_context({"svg.hashsalt": "spectral_latent", "svg.fonttype": "none"}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # drawn as a box
-        metadata = {"Date": None} if Path(path).suffix.lower() == ".svg" else None
-        figure.savefig(path, dpi=150, metadata=metadata)

@@ -73,7 +73,7 @@ def anchors(
     Examples:
       spectral-latent anchors anchors.model --picture anchors.svg
       spectral-latent anchors anchors.model --label the=DET --label dog=NOUN ... -o tagger.model"""
-    from spectral_latent.anchors.model import anchor_rows, anchor_table, draw_anchors
+    from spectral_latent.inspection.anchors import anchor_rows, anchor_table, draw_anchors
     from spectral_latent.tasks.kinds import load_model
     from spectral_latent.tasks.training import record_of
 

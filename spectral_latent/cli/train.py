@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from spectral_latent._names import ConstituencyPresetName, HullName, PresetName
+from spectral_latent._names import ConstituencyPresetName, PresetName
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Commands
 from spectral_latent.cli.options import (
@@ -25,7 +25,6 @@ from spectral_latent.cli.options import (
     made_file_option,
     number_option,
     quiet_option,
-    seed_option,
     skip_bad_option,
     sources_argument,
     training_options,
@@ -134,17 +133,9 @@ def tagger(**given: Any) -> None:
 @sources_argument
 @made_file_option("MODEL", "The model file to write.")
 @number_option("--n-states", "M", "The largest number of parts of speech.", default=12)
-@click.option(
-    "--hull",
-    default="brown",
-    show_default=True,
-    type=click.Choice(get_args(HullName)),
-    help="The way to make points of words; docs/guide/anchors.md compares them.",
-)
 @click.option("--no-spelling", is_flag=True, help="Do not use the spelling of words.")
 @number_option("--window", "W", "The number of words on each side that are the context of a word.", default=1, most=100)
 @format_option("tokens", "tagged", *TABLES, of="files of SOURCE")
-@seed_option("The seed of --hull random; other hulls do not use it.")
 @quiet_option
 def anchor(**given: Any) -> None:
     """Find parts of speech in untagged sentences, by an anchor hidden Markov model.

@@ -267,11 +267,9 @@ def load_of_prefixes(file: str) -> tuple[Any, Tokenisation]:
 
 def load_tagger(file: str) -> LoadedTagger:
     """Read a tagger; the tags of an anchor model without labels are the names of its anchors."""
-    from spectral_latent.anchors.model import anchor_names
-
     model = load_model(file, "tagger", "anchors")
     if model.kind == "anchors" and model.labels is None:
-        model = replace(model, labels=tuple(anchor_names(model)))
+        model = replace(model, labels=tuple(model.names))
     return LoadedTagger.of(model, file)
 
 

@@ -13,7 +13,7 @@ from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from spectral_latent._names import ConstituencyPresetName, EstimatorName, HullName, PresetName
+from spectral_latent._names import ConstituencyPresetName, EstimatorName, PresetName
 from spectral_latent.tasks.inputs import RawTextCheck
 from spectral_latent.tasks.sources import rooted_sentences, tagged, treebank, untagged
 from spectral_latent.tasks.watch import RequestError, Watch
@@ -359,18 +359,15 @@ def train_anchors(
     run: Run,
     *,
     n_states: int = 12,
-    hull: HullName = "brown",
     no_spelling: bool = False,
     window: int = 1,
     form: Format | None = None,
-    seed: int = 0,
 ) -> AnchorHMM:
     """Find parts of speech in sentences without tags."""
-    from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
+    from spectral_latent.anchors import AnchorHMM, AnchorOptions
 
     sentences, _ = run.examples("sentences", partial(untagged, changes=run.changes, form=form))
-    spelling: Any = "none" if no_spelling else "regression"
-    options = AnchorOptions(n_states, hull=HullOptions(hull, window, spelling=spelling, seed=seed))
+    options = AnchorOptions(n_states, window=window, spelling=not no_spelling)
     model = AnchorHMM.train(sentences, options, listener=run.watch.on_progress)
     if model.n_states < n_states:
         run.watch.message(f"The corpus supports only {model.n_states} states")

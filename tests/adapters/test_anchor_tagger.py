@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from nltk.tag.util import untag
 
-from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
+from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent_nltk import AnchorTagger
 from tests.conformance.taggers import LearntTaggerConformance, Tagged
 
@@ -102,7 +102,7 @@ def test_top_words(tagger: AnchorTagger) -> None:
 
 
 def test_settings() -> None:
-    options = AnchorOptions(n_states=3, hull=HullOptions("cca", spelling="none"))
+    options = AnchorOptions(n_states=3, hull="best-fit", spelling=False)
     assert AnchorTagger.train(words()).model.options == AnchorOptions()
     assert AnchorTagger.train(words(), options=options).model.options == options
     assert AnchorTagger.train(words(), 2, options=options).model.options.n_states == 2

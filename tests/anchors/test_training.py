@@ -14,9 +14,16 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from benchmarks.papers.closed_form import paper_options, solve_closed_form
-from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullName, HullOptions, hulls
-from spectral_latent.anchors.hulls import WordTypes, build_hull
+from benchmarks.papers import closed_form
+from benchmarks.papers.closed_form import (
+    CONSTRUCTIONS,
+    Construction,
+    paper_options,
+    paper_points,
+    solve_closed_form,
+    train_paper,
+)
+from spectral_latent.anchors import AnchorHMM, AnchorOptions, WordTypes
 from spectral_latent.anchors.training import (
     Bigrams,
     choose_anchors,
@@ -182,18 +189,17 @@ def test_corners_and_mixtures_give_the_model_back(seed: int, m: int, more: int) 
     assert errors(found, truth) == pytest.approx(dict.fromkeys(("π", "T", "stop", "O"), 0.0), abs=1e-9)
 
 
-@pytest.mark.parametrize("construction", ["random", "best-fit", "cca", "brown"])
-def test_every_hull_gives_the_model_back(construction: HullName, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+def test_every_hull_gives_the_model_back(construction: Construction, monkeypatch: pytest.MonkeyPatch) -> None:
     """Figure 3 on the contexts that are expected; `brown` needs every type to be an anchor of its state."""
     m, n, window = 5, 30, 2
     truth = anchor_hmm(0, m, n, brown=construction == "brown")
     contexts = truth.contexts(window)
     assert contexts.sum(axis=1) == pytest.approx(2 * window * truth.unigrams)
-    monkeypatch.setattr(hulls, "context_counts", lambda *_: sparse.csr_array(contexts))
+    monkeypatch.setattr(closed_form, "context_counts", lambda *_: sparse.csr_array(contexts))
     types = types_of(Sequences.of([[0]]), truth.unigrams)
     # κ = 0: rows of `cca` are then means of contexts
-    options = HullOptions(construction=construction, window=window, smoothing=0.0, spelling="none", prior=0.0)
-    rows = build_hull(types, m, options).points
+    rows = paper_points(types, m, construction, replace(paper_options(m, construction), window=window, sigma_power=0.5))
     anchors = choose_anchors(rows, truth.unigrams, m, n)
     assert sorted(truth.anchors[x] for x in anchors.tolist()) == list(range(m))
     found = solve_closed_form(find_mixtures(rows, rows[anchors], 1.0), truth.bigrams())
@@ -235,24 +241,24 @@ def finite_population(*, brown: bool) -> list[list[str]]:
     return sentences
 
 
-@pytest.mark.parametrize("construction", ["random", "best-fit", "cca", "brown"])
-def test_the_settings_of_the_paper_are_consistent(construction: HullName) -> None:
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+def test_the_settings_of_the_paper_are_consistent(construction: Construction) -> None:
     """From a whole population, sentences are as likely as they are frequent; by default, only in a Brown model."""
     sentences = finite_population(brown=construction == "brown")
     frequency = Counter(map(tuple, sentences))
     distinct = [list(words) for words in frequency]
     p = np.array(list(frequency.values())) / len(sentences)
     options = paper_options(3, construction)
-    model = AnchorHMM.train(sentences, options)
+    model = train_paper(sentences, options, construction)
     assert sorted(model.anchors)[0] in "ad"
     assert np.exp(model.log_probabilities(distinct)) == pytest.approx(p, abs=1e-4)
     types = WordTypes.of(sentences)
-    points = build_hull(types, 3, options.hull).points
+    points = paper_points(types, 3, construction, options)
     bigrams = count_bigrams(types.sequences, len(types.names))
     closed = solve_closed_form(find_mixtures(points, points[model.anchor_types], 1.0), bigrams)
     exact = replace(model, hidden=closed).log_probabilities(distinct)
     assert np.exp(exact) == pytest.approx(p, abs=1e-12)
-    default = AnchorHMM.train(sentences, AnchorOptions(3, hull=HullOptions(construction)))
+    default = AnchorHMM.train(sentences, AnchorOptions(3, options.hull))
     error = abs(np.exp(default.log_probabilities(distinct)) - p).max()
     assert error < 1e-4 if construction == "brown" else error > 1e-3
 
@@ -275,12 +281,10 @@ def test_em_without_a_number_of_steps_ends_when_it_gains_nothing() -> None:
 # Samples
 
 
-def estimates(truth: Population, sequences: Sequences, construction: HullName) -> dict[str, dict[str, float]]:
+def estimates(truth: Population, sequences: Sequences, construction: Construction) -> dict[str, dict[str, float]]:
     n, m = truth.hidden.emission.shape[1], truth.hidden.n_states
     bigrams = count_bigrams(sequences, n)
-    rows = build_hull(
-        types_of(sequences, bigrams.unigrams), m, HullOptions(construction=construction, spelling="none", prior=0.0)
-    ).points
+    rows = paper_points(types_of(sequences, bigrams.unigrams), m, construction, AnchorOptions())
     mixtures = find_mixtures(rows, rows[choose_anchors(rows, bigrams.unigrams, m, n)], 1.0)
     return {
         "closed": errors(solve_closed_form(mixtures, bigrams), truth),

@@ -6,13 +6,13 @@ import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
-from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullName, HullOptions
-from spectral_latent.anchors.model import anchor_names, anchor_plane, anchor_rows, anchor_table, draw_anchors
+from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.inspection.anchors import anchor_plane, anchor_rows, anchor_table, draw_anchors
 from spectral_latent.sequence import HMMOptions, LatentHMM
 
 Run = Callable[..., Any]
@@ -67,11 +67,9 @@ def test_tags_do_not_matter(run: Run, source: Path, anchored: Path, tmp_path: Pa
 
 
 def test_settings(run: Run, source: Path, tmp_path: Path) -> None:
-    for hull in get_args(HullName):
-        options = ["--hull", hull, "--no-spelling", "--window", "2", "--seed", "3", "--n-states", "3"]
-        assert run("train", "anchor", source, "-o", tmp_path / hull, *options, "-q").exit_code == 0
-        found = AnchorHMM.load(tmp_path / hull).options
-        assert found == AnchorOptions(3, hull=HullOptions(hull, 2, spelling="none", seed=3))
+    options = ["--no-spelling", "--window", "2", "--n-states", "3"]
+    assert run("train", "anchor", source, "-o", tmp_path / "model", *options, "-q").exit_code == 0
+    assert AnchorHMM.load(tmp_path / "model").options == AnchorOptions(3, window=2, spelling=False)
 
 
 @pytest.mark.parametrize(
@@ -104,22 +102,22 @@ def test_rows(anchored: Path) -> None:
     assert sum(row.share for row in rows) == pytest.approx(1.0)
     assert [row.words for row in rows] == model.top_words(3)
     assert {row.label for row in rows} == {None}
-    assert anchor_names(model) == [row.anchor.upper() for row in rows]
+    assert model.names == [row.anchor.upper() for row in rows]
 
 
 def test_plane(anchored: Path) -> None:
     """Anchors are where their words are, and distances are those of the corners' largest two directions."""
     model = AnchorHMM.load(anchored)
-    plane = anchor_plane(model, 100)
-    assert plane.anchor_points.mean(axis=0) == pytest.approx(0.0, abs=1e-12)
+    anchors, words = anchor_plane(model, 100)
+    assert anchors.mean(axis=0) == pytest.approx(0.0, abs=1e-12)
     for word, state in model.anchors.items():
-        assert plane.points[plane.words.index(word)] == pytest.approx(plane.anchor_points[state], abs=1e-6)
-    assert set(plane.words) == set(model.words)
-    scatter = plane.anchor_points.T @ plane.anchor_points
+        assert words[word] == pytest.approx(anchors[state], abs=1e-6)
+    assert set(words) == set(model.words)
+    scatter = anchors.T @ anchors
     assert scatter[0, 1] == pytest.approx(0.0, abs=1e-9)
     assert scatter[0, 0] >= scatter[1, 1]
     one = AnchorHMM.train([["rain"]])
-    assert anchor_plane(one).points.tolist() == [[0.0, 0.0]]
+    assert anchor_plane(one)[1]["rain"].tolist() == [0.0, 0.0]
 
 
 def test_one_label_for_each_anchor(run: Run, anchored: Path, labelled: Path, labels: dict[str, str]) -> None:
@@ -178,7 +176,7 @@ def test_pictures_that_cannot_be(run: Run, anchored: Path, tmp_path: Path, monke
 def test_tag(run: Run, anchored: Path, labelled: Path, labels: dict[str, str]) -> None:
     text = "\n".join(map(" ".join, sentences()[:5])) + "\n\n"
     model = AnchorHMM.load(anchored)
-    for path, names in ((anchored, anchor_names(model)), (labelled, list(labels.values()))):
+    for path, names in ((anchored, model.names), (labelled, list(labels.values()))):
         result = run("tag", path, stdin=text)
         tagged = [
             " ".join(f"{word}/{names[state]}" for word, state in zip(row, states, strict=True))

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from spectral_latent.anchors import AnchorHMM
-from spectral_latent.anchors.model import anchor_rows
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.corpora import parse_conllu
 from spectral_latent.corpora.nbest import parse_nbest
 from spectral_latent.dependency import DependencySentence
+from spectral_latent.inspection.anchors import anchor_rows
 
 Run = Callable[..., Any]
 

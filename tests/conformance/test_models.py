@@ -8,7 +8,7 @@ from typing import Any
 
 import networkx as nx
 
-from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
+from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.automata import AutomatonOptions, WeightedAutomaton
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase, SpanOptions
 from spectral_latent.constituency import preset as constituency_preset
@@ -191,9 +191,8 @@ class TestAnchorHMM(ModelConformance):
     defaults = AnchorOptions()
     settings = (
         AnchorOptions(n_states=5),
-        AnchorOptions(n_states=5, hull=HullOptions("cca", window=2)),
-        AnchorOptions(n_states=4, hull=HullOptions("best-fit", spelling="none")),
-        AnchorOptions(n_states=4, hull=HullOptions("random", spelling="none")),
+        AnchorOptions(n_states=5, window=2),
+        AnchorOptions(n_states=4, hull="best-fit", spelling=False),
     )
     example = "dogs bark"
 
