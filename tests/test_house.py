@@ -264,6 +264,18 @@ def test_the_makefile_names_tests_that_exist() -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
+def test_adapters_import_exported_names_of_rooms() -> None:
+    """What a package on top needs is public: `from spectral_latent.ROOM import NAME`, with NAME in `__all__`."""
+    for module in SOURCES:
+        hidden = []
+        for name in _imports(module) if module.partition(".")[0] in ADAPTERS else ():
+            room, _, exported = name.removeprefix("spectral_latent.").partition(".")
+            if name.startswith("spectral_latent.") and exported:
+                public = getattr(importlib.import_module(f"spectral_latent.{room}"), "__all__", ())
+                hidden += [name] if room.startswith("_") or exported not in public else []
+        assert hidden == [], module
+
+
 def test_adapters_is_a_plain_folder() -> None:
     assert not (ROOT / "adapters" / "__init__.py").exists()
 

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from nltk.parse.api import ParserI
 from nltk.tag.sequential import SequentialBackoffTagger
@@ -18,7 +18,6 @@ from spectral_latent.drawing import Html, tagged_html
 from spectral_latent.files import ModelFileError
 from spectral_latent.model import Surprisal, Unit, check_words
 from spectral_latent.reranking import Reranker
-from spectral_latent.tokenisation import Token
 
 __all__ = [
     "ModelAdapter",
@@ -28,40 +27,11 @@ __all__ = [
     "TaggerAdapter",
     "choose_options",
     "each",
-    "maker",
     "pairs_of",
     "raw_text",
     "raw_texts",
     "tokens_of",
 ]
-
-if TYPE_CHECKING:
-    maker = classmethod
-else:
-
-    class maker(classmethod):
-        """A class method that makes an object.  A call on an object is refused, because it would not change the object.
-
-        >>> class Tagger:
-        ...     @maker
-        ...     def train(cls, sentences): return cls()
-        >>> tagger = Tagger.train([])
-        >>> tagger.train([])
-        Traceback (most recent call last):
-        TypeError: train makes a new Tagger and leaves this one as it is; call Tagger.train
-        """
-
-        def __get__(self, instance: Any, owner: type | None = None) -> Any:
-            """Bind the method to its class; for an object, return a function that refuses to be called."""
-            if instance is None:
-                return super().__get__(instance, owner)
-            name, kind = self.__func__.__name__, type(instance).__name__
-
-            def refuse(*_: Any, **__: Any) -> NoReturn:
-                raise TypeError(f"{name} makes a new {kind} and leaves this one as it is; call {kind}.{name}")
-
-            return refuse
-
 
 _Options = TypeVar("_Options")
 
@@ -168,7 +138,7 @@ class ModelAdapter:
         Raises ValueError if a tag is not made of strings, numbers and tuples."""
         self.model.save(path)
 
-    @maker
+    @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that `save` has written.
 
@@ -269,15 +239,15 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         """Find the parses of each sentence of raw text, in order, as `raw_parse` does.
 
         rerank: a reranker; see `parse`."""
-        tokens = (self.model.tokenisation.words(raw_text(sentence)) for sentence in raw_texts(sentences))
-        return self.parse_sents(map(_words, tokens), n_best, rerank, jobs=jobs)
+        divided = (self.model.tokenisation.words(raw_text(sentence)) for sentence in raw_texts(sentences))
+        words: Any = ([token.word for token in tokens] for tokens in divided)
+        return self.parse_sents(words, n_best, rerank, jobs=jobs)
 
     def parse_text(self, text: str, *, jobs: int | None = 1) -> Iterator[_Parse]:
         """Find the best parse of each sentence of a raw text, in order, as NLTK's CoreNLPParser does.
 
         text: the text, which the model's `tokenisation` divides into sentences and words."""
-        tokens = self.model.tokenisation.sentences(raw_text(text))
-        return (next(parses) for parses in self.parse_sents(map(_words, tokens), jobs=jobs))
+        return (self._parse(parses[0]) for parses in self.model.parse_text(raw_text(text), jobs=jobs))
 
     def score(self, tree: _Tree) -> float:
         """Compute log2 |p̂| of the estimated probability of a tree with its words, as `logprob()` of a parse does.
@@ -331,11 +301,6 @@ def _with_empty(parses_of_each: Iterable[Any], is_empty: deque[bool]) -> Iterato
         yield parses
     for _ in is_empty:
         yield []
-
-
-def _words(tokens: Iterable[Token]) -> Any:
-    """List the words of a sentence of raw text."""
-    return [token.word for token in tokens]
 
 
 class TaggerAdapter(ModelAdapter, SequentialBackoffTagger):

@@ -13,23 +13,25 @@ from typing import Any
 from nltk.grammar import PCFG, Nonterminal, ProbabilisticProduction
 from nltk.tree import ProbabilisticTree, Tree
 
-from spectral_latent._names import ConstituencyPresetName
 from spectral_latent.constituency import (
     FALLBACK,
     Changes,
     ConstituencyModel,
     ConstituencyOptions,
+    ConstituencyPresetName,
     Phrase,
     PhraseSymbol,
+    clean,
     self_train,
 )
 from spectral_latent.constituency import preset as options_of_preset
 from spectral_latent.corpora import phrase_from_nltk, phrase_to_nltk, phrases_from_nltk
 from spectral_latent.drawing import tree_svg
-from spectral_latent.estimation.progress import shown
+from spectral_latent.estimation import shown
 from spectral_latent.evaluation import BracketScores, GoldTree, evaluate_parser
+from spectral_latent.inference import inside, outside
 from spectral_latent.model import Parse
-from spectral_latent_nltk._adapters import ParserAdapter, choose_options, each, maker, tokens_of
+from spectral_latent_nltk._adapters import ParserAdapter, choose_options, each, tokens_of
 
 __all__ = ["FALLBACK", "ParseTree", "SpectralParser", "plain_pcfg"]
 
@@ -145,7 +147,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
     _tree = staticmethod(phrase_from_nltk)
     _parse = staticmethod(ParseTree.of)
 
-    @maker
+    @classmethod
     def train(
         cls,
         trees: Iterable[Tree],
@@ -209,6 +211,42 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         if not gold:
             raise ValueError("no trees to evaluate on; give treebank trees")
         return evaluate_parser(self.model, gold, jobs=jobs).score
+
+    def states(self, tree: Tree) -> Tree:
+        """Name the likeliest latent state of each constituent: `NP-3` is an NP in state 3, which `describe_states` of
+        `spectral_latent.inspection` describes for `model.named_operators`.
+
+        Labels one above the other, over the same words, have one state together.  Of several grammars, the first tells.
+
+        Raises TypeError or ValueError for an object that is not a treebank tree, and ValueError for a tree that the
+        grammar does not derive, and for a grammar without states: one of the estimator `Spectral`.
+
+        >>> parser = SpectralParser.train([Tree("S", [Tree("NN", ["rain"]), Tree("VBZ", ["falls"])])], n_states=1)
+        >>> print(parser.states(parser.parse_one(["rain", "falls"])))
+        (S-0 (NN-0 rain) (VBZ-0 falls))
+        """
+        grammar = self.model.members[0]
+        phrase = clean(phrase_from_nltk(tree))
+        if phrase is None:
+            raise ValueError("the tree has no words")
+        weighed = grammar.forest_of([phrase])
+        forest, operators = weighed.forest, weighed.operators
+        if not operators.probabilities:
+            raise ValueError("the grammar has no states, because its operators are not probabilities")
+        if not weighed.weight().sign[0]:
+            raise ValueError("the grammar does not derive the tree, so that its constituents have no states")
+        alpha = inside(operators, forest)
+        posteriors = alpha.vectors * outside(operators, forest, alpha).vectors  # of states, but for a factor
+        words = phrase.words()
+        made: list[list[Any]] = []  # the trees that each item consists of; words and children come before parents
+        for item, edge in enumerate(forest.start[:-1].tolist()):
+            children = [each for each in (forest.left[edge], forest.right[edge]) if each >= 0]
+            trees = [below for child in children for below in made[child]] or [next(words)]
+            if (number := forest.symbol[item]) < len(grammar.symbols) and not (symbol := grammar.symbols[number]).bar:
+                for label in reversed(symbol.chain):
+                    trees = [Tree(f"{label}-{posteriors[item].argmax()}", trees)]
+            made.append(trees)
+        return made[forest.root[0]][0]
 
     def grammar(self) -> PCFG:
         """Make the plain PCFG at the first call: the rules with their probabilities without latent states.

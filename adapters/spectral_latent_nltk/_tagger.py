@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from spectral_latent._names import PresetName
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
-from spectral_latent.estimation import EM
-from spectral_latent.estimation.progress import shown
-from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, StateTagger, TaggerOptions, hmm_preset
+from spectral_latent.estimation import EM, shown
+from spectral_latent.sequence import (
+    HMMOptions,
+    LatentHMM,
+    LatentTagger,
+    PresetName,
+    StateTagger,
+    TaggerOptions,
+    hmm_preset,
+)
 from spectral_latent.sequence import preset as options_of_preset
-from spectral_latent.trees import FloatArray
-from spectral_latent_nltk._adapters import Tag, TaggerAdapter, choose_options, each, maker, pairs_of, tokens_of
+from spectral_latent_nltk._adapters import Tag, TaggerAdapter, choose_options, each, pairs_of, tokens_of
 
 __all__ = ["AnchorTagger", "LatentHMMTagger"]
-
-_LEAST = 1e-300  # replaces a probability of zero, which adds nothing to an entropy
 
 
 class LatentHMMTagger(TaggerAdapter):
     """A hidden Markov model with latent states behind NLTK's `TaggerI`; may be shared between threads.
 
     A sentence is a list of tokens.  Every token gets a tag, also a token that was never seen.  A tag is an object of
-    the training data: any hashable object but None, and mostly a string.  The methods beyond `TaggerI` have the names
-    and the meaning of those of NLTK's `HiddenMarkovModelTagger`.  Only `entropy` is left out, because it has no closed
-    form if tags have latent states.
+    the training data: any hashable object but None, and mostly a string.  Paths and probabilities are those of
+    `model`: `paths`, `posteriors`, `log_probabilities` and `joint_log_probabilities`.
 
     model: a model of tagged words; or a model without tags that has states, whose tags are then "0", "1" and so on.
 
@@ -47,7 +46,7 @@ class LatentHMMTagger(TaggerAdapter):
         super().__init__(model)
         self._tagger = model if isinstance(model, LatentTagger) else _with_named_states(model)
 
-    @maker
+    @classmethod
     def train(
         cls,
         labeled_sequences: Iterable[Iterable[tuple[str, Tag]]],
@@ -77,7 +76,7 @@ class LatentHMMTagger(TaggerAdapter):
         with shown(progress) as listener:
             return cls(LatentTagger.train(sentences, options, weights=weights, jobs=jobs, listener=listener))
 
-    @maker
+    @classmethod
     def train_unsupervised(
         cls,
         unlabeled_sequences: Iterable[Iterable[str]],
@@ -120,49 +119,6 @@ class LatentHMMTagger(TaggerAdapter):
     def _tags_of(self, sentences: list[list[str]]) -> Iterator[list[Any]]:
         return self._tagger.tag_all(sentences)
 
-    def best_path(self, unlabeled_sequence: Iterable[str]) -> list[Any]:
-        """Find the likeliest sequence of tags (Viterbi), of which single tags may differ from those of `tag`.
-
-        unlabeled_sequence: the tokens of a sentence.
-
-        Raises TypeError for a sentence that is not made of strings."""
-        return self._tagger.paths(tokens_of(unlabeled_sequence))[0][0]
-
-    def point_entropy(self, unlabeled_sequence: Iterable[str]) -> FloatArray:
-        """Compute the entropies (n,) in bits of the tags that each token may have, given the sentence.
-
-        Raises TypeError for a sentence that is not made of strings."""
-        tokens = tokens_of(unlabeled_sequence)
-        if not tokens:
-            return np.zeros(0)
-        posteriors = np.maximum(self._tagger.posteriors(tokens), _LEAST)
-        return np.asarray(-np.sum(posteriors * np.log2(posteriors), axis=1))
-
-    def probability(self, sequence: Iterable[tuple[str, Tag]]) -> float:
-        """Compute the probability of words together with their tags; see `log_probability`."""
-        return float(2.0 ** self.log_probability(sequence))
-
-    def log_probability(self, sequence: Iterable[tuple[str, Tag]]) -> float:
-        """Compute the base-2 logarithm of the probability of words together with their tags.
-
-        If every tag is None, it is the probability of the words alone.  The probability that the sentence ends is
-        included.  An unseen word has the probability of all words of its kind.  With an unseen tag, the logarithm is
-        -inf.
-
-        Raises TypeError for objects that are not pairs, ValueError for an empty sequence, or if only some tags are
-        None."""
-        pairs = pairs_of(sequence)
-        tags = [tag for _, tag in pairs]
-        if not pairs:
-            raise ValueError("an empty sequence has no probability")
-        if tags.count(None) == len(tags):
-            log = self.model.log_probabilities([[word for word, _ in pairs]])[0]
-        elif None in tags:
-            raise ValueError("some words have the tag None; give all words a tag, or none of them")
-        else:
-            log = self._tagger.joint_log_probabilities([pairs])[0]
-        return float(log) / math.log(2)
-
 
 def _with_named_states(model: LatentHMM) -> StateTagger:
     """Make a tagger whose tags are the numbers of states as strings, because NLTK's tags are strings."""
@@ -192,7 +148,7 @@ class AnchorTagger(TaggerAdapter):
         super().__init__(model)
         self._named = replace(model, labels=tuple(model.names)) if model.labels is None else model
 
-    @maker
+    @classmethod
     def train(
         cls,
         unlabeled_sequences: Iterable[Iterable[str]],

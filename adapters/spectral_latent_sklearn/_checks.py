@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, check_scalar
 
 from spectral_latent.trees import BoolArray, IntArray
 
-__all__ = ["allowed_states", "categories_in", "lengths_of", "list_of", "missing_in", "named_categories", "seed_of"]
+__all__ = [
+    "allowed_states",
+    "categories_in",
+    "check_count",
+    "lengths_of",
+    "list_of",
+    "missing_in",
+    "named_categories",
+    "seed_of",
+]
 
 _EXACT = 2.0**53  # all whole numbers up to this one are floats
+
+
+def check_count(name: str, value: Any) -> None:
+    """Raise TypeError for a parameter that is not an integer, and ValueError for one below 1."""
+    check_scalar(value, name, Integral, min_val=1)
 
 
 def seed_of(random_state: Any) -> int:
@@ -22,12 +36,21 @@ def seed_of(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def lengths_of(lengths: ArrayLike | None, n_rows: int, y: Any = None) -> IntArray:
+def lengths_of(lengths: ArrayLike | None, n_rows: int, y: Any = None, groups: ArrayLike | None = None) -> IntArray:
     """Return the lengths (T,) of sequences that lie one after another.  Raises ValueError if they do not fit the rows.
 
-    lengths: (T,) a positive integer for each sequence; None for one sequence of all rows."""
+    lengths: (T,) a positive integer for each sequence; None for one sequence of all rows.
+    groups: (N,) the sequence of each row, in the place of lengths."""
     if y is not None and len(y) != n_rows:
         raise ValueError(f"y has {len(y)} entries for the {n_rows} rows of X; give lengths by name: lengths=...")
+    if groups is not None:
+        rows = np.asarray(groups)
+        if lengths is not None or rows.shape != (n_rows,):
+            raise ValueError(f"groups must have the sequence of each of the {n_rows} rows of X, and stand for lengths")
+        cuts = np.flatnonzero(rows[1:] != rows[:-1]) + 1
+        if len(cuts) + 1 > len(set(rows.tolist())):
+            raise ValueError("the rows of a group must lie one after another; sort the rows of X by groups")
+        return np.diff(cuts, prepend=0, append=n_rows)
     if lengths is None:
         return np.array([n_rows])
     given = np.asarray(lengths)

@@ -13,13 +13,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from spectral_latent import sequence
-from spectral_latent._names import EstimatorName
-from spectral_latent._options import Count, checked
-from spectral_latent.estimation import Estimator, EstimatorOptions
+from spectral_latent.estimation import Estimator, EstimatorName, EstimatorOptions
 from spectral_latent.graphs import GraphModel
 from spectral_latent.sequence import TaggerOptions
 from spectral_latent.trees import FloatArray, IntArray
-from spectral_latent_sklearn._checks import list_of, seed_of
+from spectral_latent_sklearn._checks import check_count, list_of, seed_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -49,7 +47,7 @@ class LatentEstimator(BaseEstimator):
 
     def _estimator_options(self) -> Estimator:
         """Make the options of training.  Raises ValueError for a parameter out of range."""
-        checked("n_states", self.n_states, Count)
+        check_count("n_states", self.n_states)
         return EstimatorOptions(self.estimator, int(self.n_states)).with_settings(seed=seed_of(self.random_state))
 
 

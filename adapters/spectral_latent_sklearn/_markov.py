@@ -4,9 +4,6 @@ A model of the library also has a probability that a sequence ends after each st
 likelihoods, as hmmlearn does: under a model that stops after every state with probability ½, n observations x have the
 probability p(x) ½ⁿ.
 
-All methods that take sequences also take what is known of their states: `states`, (N,) numbers with -1 for an unknown
-state, or (N, m) booleans, whether a row may have each state.  A score is then the probability of X and of such states.
-
 | here | hmmlearn's `CategoricalHMM` and `GaussianHMM` |
 | --- | --- |
 | `score`, `score_samples`, `decode`, `predict`, `predict_proba`, `sample` | the same |
@@ -31,19 +28,26 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from spectral_latent._options import Count, checked
-from spectral_latent._threads import on_one_thread
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
-from spectral_latent.estimation import EM, EstimatorOptions
-from spectral_latent.estimation.starts import STARTS, climb_together, n_near
-from spectral_latent.sequence import Alphabet, HiddenMarkov, HMMOptions, LatentHMM, Sequences
-from spectral_latent.sequence.baum_welch import state_posteriors, supported_states
-from spectral_latent.sequence.gaussian import GaussianLearner, GaussianMarkov, gaussian_moments
-from spectral_latent.sequence.hidden_markov import draw_states
+from spectral_latent.estimation import EM, STARTS, EstimatorOptions, n_near
+from spectral_latent.sequence import (
+    Alphabet,
+    GaussianLearner,
+    GaussianMarkov,
+    HiddenMarkov,
+    HMMOptions,
+    LatentHMM,
+    Sequences,
+    draw_states,
+    state_posteriors,
+    supported_states,
+    train_gaussian,
+)
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 from spectral_latent_sklearn._checks import (
     allowed_states,
     categories_in,
+    check_count,
     lengths_of,
     missing_in,
     named_categories,
@@ -56,6 +60,14 @@ __all__ = ["MarkovEstimator", "SpectralGaussianHMM", "SpectralHMM"]
 class MarkovEstimator(BaseEstimator):
     """Base of estimators over the rows of sequences, which lie one after another.
 
+    `lengths` has the number of rows of each sequence.  `groups`, (N,) anything that differs between sequences, says the
+    same of each row, so that searches can divide it: with `set_config(enable_metadata_routing=True)`,
+    `GridSearchCV(hmm.set_fit_request(groups=True).set_score_request(groups=True), grid, cv=GroupKFold())` keeps
+    sequences whole.
+
+    `states` has what is known of states: (N,) numbers, -1 if unknown, or (N, m) whether a row may have each state.  A
+    score is then the probability of X and of such states.
+
     Fitted, it has `startprob_` (m,) and `transmat_` (m, m)."""
 
     n_components: int
@@ -63,6 +75,7 @@ class MarkovEstimator(BaseEstimator):
     random_state: Any
     startprob_: FloatArray
     transmat_: FloatArray
+    n_near_: int
 
     @abstractmethod
     def _over_positions(self, X: ArrayLike) -> tuple[HiddenMarkov, FloatArray]:
@@ -79,7 +92,7 @@ class MarkovEstimator(BaseEstimator):
 
     def _check_counts(self, n_rows: int) -> None:
         """Raise ValueError if the number of states is out of range, or larger than the number of rows."""
-        checked("n_components", self.n_components, Count)
+        check_count("n_components", self.n_components)
         if n_rows < self.n_components:
             raise ValueError(f"{self.n_components} states need as many positions, not {n_rows}")
 
@@ -93,6 +106,13 @@ class MarkovEstimator(BaseEstimator):
                 stacklevel=3,
             )
 
+    def _keep_n_near(self, reached: Sequence[float]) -> None:
+        """Keep how many starts of EM came near the best, given what each has reached; none for other estimators."""
+        if hasattr(self, "n_near_"):
+            del self.n_near_
+        if reached:
+            self.n_near_ = n_near(reached)
+
     def _read(
         self, X: ArrayLike, lengths: ArrayLike | None, states: ArrayLike | None
     ) -> tuple[HiddenMarkov, Sequences, FloatArray]:
@@ -103,24 +123,26 @@ class MarkovEstimator(BaseEstimator):
         return model, Sequences.of_lengths(lengths_of(lengths, len(lacking))), lacking
 
     def score(
-        self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None, states: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        lengths: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        states: ArrayLike | None = None,
     ) -> float:
         """Compute the natural logarithm of the probability, or of the density, of all sequences.
 
-        states: (N,) or (N, m) what is known of the states; see this module.
-
         Raises ValueError if X, the lengths or the states do not fit the model, as all methods do."""
         check_is_fitted(self)
-        if y is not None:
-            lengths_of(lengths, len(np.asarray(X)), y)
+        if y is not None or groups is not None:
+            lengths = lengths_of(lengths, len(np.asarray(X)), y, groups)
         return float(self.score_sequences(X, lengths, states).sum())
 
     def score_sequences(
         self, X: ArrayLike, lengths: ArrayLike | None = None, states: ArrayLike | None = None
     ) -> FloatArray:
-        """Compute the natural logarithm (T,) of the probability, or of the density, of each sequence.
-
-        states: (N,) or (N, m) what is known of the states; see this module."""
+        """Compute the natural logarithm (T,) of the probability, or of the density, of each sequence."""
         model, sequences, lacking = self._read(X, lengths, states)
         log = state_posteriors(sequences, model)[1]
         return np.asarray(log + np.add.reduceat(lacking, sequences.start[:-1]))
@@ -149,9 +171,7 @@ class MarkovEstimator(BaseEstimator):
     def score_samples(
         self, X: ArrayLike, lengths: ArrayLike | None = None, states: ArrayLike | None = None
     ) -> tuple[float, FloatArray]:
-        """Compute `score` and `predict_proba`.
-
-        states: (N,) or (N, m) what is known of the states; see this module."""
+        """Compute `score` and `predict_proba`."""
         return self.score(X, lengths=lengths, states=states), self.predict_proba(X, lengths, states)
 
     def predict_proba(
@@ -159,26 +179,20 @@ class MarkovEstimator(BaseEstimator):
     ) -> FloatArray:
         """Compute the probability (N, m) of each state at each position, given the whole sequence.
 
-        The states of a sequence that is impossible under the model have equal probabilities.
-
-        states: (N,) or (N, m) what is known of the states; see this module."""
+        The states of a sequence that is impossible under the model have equal probabilities."""
         model, sequences, _ = self._read(X, lengths, states)
         return state_posteriors(sequences, model)[0]
 
     def decode(
         self, X: ArrayLike, lengths: ArrayLike | None = None, states: ArrayLike | None = None
     ) -> tuple[float, IntArray]:
-        """Find the likeliest states (N,) of sequences (Viterbi), and the logarithm of their probability with X.
-
-        states: (N,) or (N, m) what is known of the states; see this module."""
+        """Find the likeliest states (N,) of sequences (Viterbi), and the logarithm of their probability with X."""
         model, sequences, lacking = self._read(X, lengths, states)
         found, log = model.likeliest_states(sequences)
         return log + float(lacking.sum()), found
 
     def predict(self, X: ArrayLike, lengths: ArrayLike | None = None, states: ArrayLike | None = None) -> IntArray:
-        """Find the likeliest states (N,) of sequences (Viterbi).
-
-        states: (N,) or (N, m) what is known of the states; see this module."""
+        """Find the likeliest states (N,) of sequences (Viterbi)."""
         return self.decode(X, lengths, states)[1]
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[NDArray[Any], IntArray | None]:
@@ -186,7 +200,7 @@ class MarkovEstimator(BaseEstimator):
 
         n_samples: n, the number of positions."""
         check_is_fitted(self)
-        checked("n_samples", n_samples, Count)
+        check_count("n_samples", n_samples)
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         state = draw_states(self.startprob_, self.transmat_, n_samples, rng)
         return self._emit(state, rng), state
@@ -265,18 +279,22 @@ class SpectralHMM(MarkovEstimator):
         return tags
 
     def fit(
-        self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None, states: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        lengths: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        states: ArrayLike | None = None,
     ) -> Self:
         """Learn from sequences.  Warns if the data support fewer states than `n_components`.
 
         With missing rows or known states, EM starts from random states alone, near the states that are known.
 
-        states: (N,) or (N, m) what is known of the states; see this module.
-
         Raises ValueError for several columns, for objects that are not categories, for categories that `categories`
         lacks, for lengths that do not sum to N, for fewer positions than states, for parameters out of range, and for
         missing rows or known states with an estimator without EM."""
-        checked("n_init", self.n_init, Count)
+        check_count("n_init", self.n_init)
         if self.estimator not in _ESTIMATORS:
             raise ValueError(f"estimator must be one of {', '.join(_ESTIMATORS)}, not {self.estimator!r}")
         column = self._column(X, reset=True)
@@ -291,15 +309,16 @@ class SpectralHMM(MarkovEstimator):
         count = np.bincount(numbers[numbers >= 0], minlength=len(self.categories_)).astype(np.float64)
         unseen = Alphabet.unseen_tokens(count[count > 0])
         self.unseen_ = unseen / (unseen + count.sum())
-        cuts = np.cumsum(lengths_of(lengths, len(column), y))[:-1]
+        cuts = np.cumsum(lengths_of(lengths, len(column), y, groups))[:-1]
         sequences = [row.tolist() for row in np.split(numbers, cuts)]
-        for name in {"startprob_", "transmat_", "emissionprob_", "n_near_"} & vars(self).keys():
+        for name in {"startprob_", "transmat_", "emissionprob_"} & vars(self).keys():
             delattr(self, name)
         if allowed is not None or is_missing.any():
             of_rows = np.ones((len(column), int(self.n_components)), dtype=bool) if allowed is None else allowed
             self._learn_partly(sequences, np.split(of_rows, cuts))
         else:
             self._learn(sequences)
+        self._keep_n_near(getattr(self.model_, "reached", ()))
         return self
 
     def _learn(self, sequences: list[list[int]]) -> None:
@@ -356,8 +375,6 @@ class SpectralHMM(MarkovEstimator):
             self.emissionprob_[:] = self.unseen_ / n_unseen
             emission *= 1.0 - self.unseen_
         self.emissionprob_[:, numbers] = emission
-        if reached := getattr(self.model_, "reached", ()):
-            self.n_near_ = n_near(reached)
 
     @property
     def _has_states(self) -> bool:
@@ -411,8 +428,6 @@ class SpectralHMM(MarkovEstimator):
     ) -> FloatArray:
         """Compute the natural logarithm (T,) of the probability of each sequence.
 
-        states: (N,) or (N, m) what is known of the states; see this module.
-
         Raises ValueError for missing rows or known states with the estimator "spectral"."""
         check_is_fitted(self)
         if self._has_states or states is not None:
@@ -440,7 +455,7 @@ class SpectralHMM(MarkovEstimator):
         check_is_fitted(self)
         if self._has_states:
             return super().sample(n_samples, random_state)
-        checked("n_samples", n_samples, Count)
+        check_count("n_samples", n_samples)
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         (drawn,) = self.model_.sample(1, rng, length=n_samples)
         return self.categories_[drawn][:, None], None
@@ -466,7 +481,6 @@ def _anchor_options(n_states: int) -> AnchorOptions:
 
 _GAUSSIAN_ESTIMATORS = ("moments-em", "moments")
 _COVARIANCES = ("diag", "full")
-_DIVISIONS = 3  # ways to divide observations into cells, each of which gives a start
 
 
 class SpectralGaussianHMM(MarkovEstimator):
@@ -517,16 +531,20 @@ class SpectralGaussianHMM(MarkovEstimator):
         self.random_state = random_state
 
     def fit(
-        self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None, states: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        lengths: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        states: ArrayLike | None = None,
     ) -> Self:
         """Learn from sequences.  Warns if the data support fewer states than `n_components`.
-
-        states: (N,) or (N, m) what is known of the states; see this module.
 
         Raises ValueError for infinite numbers, for a column without numbers, for NaN or known states with the estimator
         "moments", for known states of which the data support fewer, for lengths that do not sum to N, for fewer
         positions than states, and for parameters out of range."""
-        checked("n_init", self.n_init, Count)
+        check_count("n_init", self.n_init)
         for name, value, choices in (
             ("estimator", self.estimator, _GAUSSIAN_ESTIMATORS),
             ("covariance_type", self.covariance_type, _COVARIANCES),
@@ -545,12 +563,17 @@ class SpectralGaussianHMM(MarkovEstimator):
         allowed = allowed_states(states, len(x), int(self.n_components))
         if self.estimator == "moments" and allowed is not None:
             raise ValueError("the estimator moments cannot use known states; choose moments-em")
-        sizes = lengths_of(lengths, len(x), y)
-        best = self._learn(GaussianLearner(x, sizes, self.covariance_type, self.min_covar, allowed))
+        sizes = lengths_of(lengths, len(x), y, groups)
+        options = EstimatorOptions(self.estimator, int(self.n_components)).with_settings(
+            iterations=self.n_iter, tolerance=self.tol * len(x) / len(sizes), seed=seed_of(self.random_state)
+        )
+        learner = GaussianLearner(x, sizes, self.covariance_type, self.min_covar, allowed)
+        best, _, reached = train_gaussian(learner, options, int(self.n_init))
         self.startprob_ = best.initial
         self.transmat_ = best.transition
         self.means_ = best.means
         self.covars_ = best.covars
+        self._keep_n_near(reached)
         self._warn_of_fewer(len(best.initial))
         return self
 
@@ -559,31 +582,6 @@ class SpectralGaussianHMM(MarkovEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-    @on_one_thread()
-    def _learn(self, learner: GaussianLearner) -> GaussianMarkov:
-        """Train a model, by the method of moments or by EM from all starts."""
-        m = int(self.n_components)
-        first = seed_of(self.random_state)
-        options = EstimatorOptions(self.estimator, m).with_settings(
-            iterations=self.n_iter, tolerance=self.tol * len(learner.x) / len(learner.lengths)
-        )
-        starts = [
-            gaussian_moments(
-                learner.x, learner.lengths, options.with_settings(seed=seed), learner.kind, learner.min_covar
-            )
-            for seed in range(first, first + _DIVISIONS)
-        ]
-        for name in {"n_near_"} & vars(self).keys():
-            delattr(self, name)
-        if not isinstance(options, EM):
-            return max(starts, key=lambda model: learner.expect(model)[1])
-        if learner.allowed is not None:
-            starts = [start for start in starts if len(start.initial) == m]
-        starts += [learner.random(m, seed) for seed in range(first, first + int(self.n_init))]
-        climbed = climb_together(learner, map(learner.ordered, starts), options.iterations, self.tol * len(learner.x))
-        self.n_near_ = n_near(climbed.reached)
-        return climbed.model
 
     @property
     def _n_parameters(self) -> int:

@@ -21,10 +21,8 @@ from spacy.util import minibatch
 
 from spectral_latent import load
 from spectral_latent.anchors import AnchorHMM
-from spectral_latent.dependency import DependencyModel, DependencySentence
-from spectral_latent.dependency.tree import BLANK
-from spectral_latent.files import ModelFileError, StoredModel
-from spectral_latent.files.storage import MissingModelError
+from spectral_latent.dependency import BLANK, DependencyModel, DependencySentence
+from spectral_latent.files import MissingModelError, ModelFileError, StoredModel
 from spectral_latent.ready import find_model
 from spectral_latent.sequence import LatentTagger
 
@@ -269,8 +267,9 @@ def _fill(words: Sequence[Token], found: DependencySentence) -> None:
     for token, upos, xpos, lemma, feats in zip(words, found.upos, found.xpos, found.lemmas, found.feats, strict=True):
         if not token.pos_ and upos in UNIVERSAL:
             token.pos_ = upos
-        if not token.tag_ and xpos != BLANK:
-            token.tag_ = xpos
+        own = xpos if xpos != BLANK or upos in UNIVERSAL else upos  # a treebank may have tags of its own in UPOS
+        if not token.tag_ and own != BLANK:
+            token.tag_ = own
         if not token.lemma_ and (lemma != BLANK or token.text == BLANK):
             token.lemma_ = lemma
         if has_features and not token.has_morph():

@@ -1,5 +1,6 @@
 """Learn latent-variable PCFGs from constituency trees, and parse with them."""
 
+from spectral_latent._names import ConstituencyPresetName
 from spectral_latent.constituency.cleaning import Changes, base_label, clean, tagged_words, without_functions
 from spectral_latent.constituency.constraints import (
     Bracket,
@@ -23,6 +24,7 @@ __all__ = [
     "Changes",
     "ConstituencyModel",
     "ConstituencyOptions",
+    "ConstituencyPresetName",
     "Constituent",
     "FlatPhrases",
     "ModelSums",

@@ -1,5 +1,6 @@
 """Learn latent dependency grammars from dependency trees, and parse with them."""
 
+from spectral_latent._names import PresetName
 from spectral_latent.dependency.arcs import ArcModel
 from spectral_latent.dependency.constraints import DependencyConstraints, PartialDependencies, unknown_tree
 from spectral_latent.dependency.conversion import Attachment, HeadSymbol
@@ -7,9 +8,10 @@ from spectral_latent.dependency.model import DependencyModel
 from spectral_latent.dependency.options import DependencyOptions, preset
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.training import prepare
-from spectral_latent.dependency.tree import DependencySentence
+from spectral_latent.dependency.tree import BLANK, DependencySentence
 
 __all__ = [
+    "BLANK",
     "ArcModel",
     "Attachment",
     "DependencyConstraints",
@@ -18,6 +20,7 @@ __all__ = [
     "DependencySentence",
     "HeadSymbol",
     "PartialDependencies",
+    "PresetName",
     "RelationModel",
     "prepare",
     "preset",

@@ -1,5 +1,6 @@
 """Estimate observable operators from treebanks of skeletal trees."""
 
+from spectral_latent._names import EstimatorName
 from spectral_latent.estimation._estimators import (
     EM,
     ESTIMATORS,
@@ -47,11 +48,13 @@ from spectral_latent.estimation.progress import (
     silent,
 )
 from spectral_latent.estimation.ranks import find_ranks
+from spectral_latent.estimation.starts import STARTS, n_near
 
 __all__ = [
     "EM",
     "ESTIMATORS",
     "SHARD_NODES",
+    "STARTS",
     "Anchors",
     "Clusters",
     "Columns",
@@ -60,6 +63,7 @@ __all__ = [
     "Estimate",
     "EstimationError",
     "Estimator",
+    "EstimatorName",
     "EstimatorOptions",
     "FeatureColumns",
     "Formalism",
@@ -83,6 +87,7 @@ __all__ = [
     "hash_columns",
     "inside_templates",
     "mix_with_mean",
+    "n_near",
     "operators_from_moments",
     "outside_templates",
     "parallel_map",

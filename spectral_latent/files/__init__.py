@@ -18,6 +18,7 @@ from spectral_latent.files.codec import (
 from spectral_latent.files.operators import CompactOperators, round_operators
 from spectral_latent.files.storage import (
     MAX_BYTES,
+    MissingModelError,
     ModelFileError,
     load_model,
     open_model,
@@ -35,6 +36,7 @@ __all__ = [
     "Distinct",
     "Given",
     "Index",
+    "MissingModelError",
     "ModelFileError",
     "OneLine",
     "Probabilities",

@@ -30,7 +30,9 @@ import numpy as np
 import scipy
 
 from spectral_latent._compiled import TINY
-from spectral_latent.estimation import Estimator, StateOptions
+from spectral_latent._threads import on_one_thread
+from spectral_latent.estimation import EM, Estimator, StateOptions
+from spectral_latent.estimation.starts import Climbed, climb_together
 from spectral_latent.sequence.baum_welch import ChainCounts, expectation
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
@@ -38,12 +40,13 @@ from spectral_latent.sequence.model import LatentHMM
 from spectral_latent.sequence.options import HMMOptions
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
-__all__ = ["CovarianceType", "GaussianLearner", "GaussianMarkov", "gaussian_moments"]
+__all__ = ["CovarianceType", "GaussianLearner", "GaussianMarkov", "gaussian_moments", "train_gaussian"]
 
 CovarianceType: TypeAlias = Literal["diag", "full"]
 
 _CELLS = 8  # the number of cells for each state
 _POSITIONS = 20  # the least number of positions for each cell, on average
+_DIVISIONS = 3  # ways to divide observations into cells, each of which gives a start
 _STOP = 0.5  # the probability of an end after every state, so that ends say nothing about states
 _LEAST = 1e-3  # the share of the uniform distribution in the start and the transitions at the start of EM
 
@@ -253,3 +256,26 @@ class GaussianLearner:
             means=means,
             covars=np.repeat(covars, n_states, axis=0),
         )
+
+
+@on_one_thread()
+def train_gaussian(learner: GaussianLearner, options: Estimator, random_starts: int) -> Climbed[GaussianMarkov]:
+    """Train a model by moments, on cells of three divisions, or by EM from these three models and from random starts.
+
+    learner: the observations, and what is known of their states.
+    options: moments alone, of which the likeliest model is kept, or EM, which adds the random starts."""
+    assert isinstance(options.states, StateOptions)
+    first, m = options.states.seed, options.states.n_states
+    starts = [
+        gaussian_moments(learner.x, learner.lengths, options.with_settings(seed=seed), learner.kind, learner.min_covar)
+        for seed in range(first, first + _DIVISIONS)
+    ]
+    if not isinstance(options, EM):
+        objectives = [learner.expect(start)[1] for start in starts]
+        best = int(np.argmax(objectives))
+        return Climbed(starts[best], (objectives[best],), ())
+    if learner.allowed is not None:  # the states that are known have their numbers
+        starts = [start for start in starts if len(start.initial) == m]
+    starts += [learner.random(m, seed) for seed in range(first, first + random_starts)]
+    least = options.tolerance * len(learner.lengths)
+    return climb_together(learner, map(learner.ordered, starts), options.iterations, least)

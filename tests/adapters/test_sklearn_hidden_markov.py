@@ -10,7 +10,7 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
@@ -180,6 +180,20 @@ def test_grid_search_and_pipelines() -> None:
     assert pipeline.score(-X) == pytest.approx(search.best_estimator_.score(X), rel=1e-9)
 
 
+def test_grid_search_keeps_grouped_sequences_whole() -> None:
+    """Every fold has the score of its own sequences under the model of the others."""
+    X, lengths = drawn(40, seed=4)
+    groups = np.repeat(np.arange(40), LENGTH)
+    with config_context(enable_metadata_routing=True):
+        hmm = SpectralHMM(n_iter=20, random_state=0).set_fit_request(groups=True).set_score_request(groups=True)
+        search = GridSearchCV(hmm, {"n_components": [1, 3]}, cv=GroupKFold(2)).fit(X, groups=groups)
+    assert search.best_params_ == {"n_components": 3}
+    for number, (train, test) in enumerate(GroupKFold(2).split(X, groups=groups)):
+        of_fold = clone(search.best_estimator_).fit(X[train], lengths=lengths[: len(train) // LENGTH])
+        score = of_fold.score(X[test], lengths=lengths[: len(test) // LENGTH])
+        assert search.cv_results_[f"split{number}_test_score"][1] == pytest.approx(score)
+
+
 def refused(hmm: SpectralHMM) -> Iterator[tuple[Callable[[], Any], str]]:
     """List calls that must fail, each with what the message says."""
     X = [[0], [1], [0]]
@@ -203,9 +217,11 @@ def refused(hmm: SpectralHMM) -> Iterator[tuple[Callable[[], Any], str]]:
     yield lambda: clone(named).fit(X).score([[7]]), "row 0 of X has the category 7, which `categories` does not name"
     yield lambda: clone(named).set_params(categories=[0, 1, 0]).fit(X), "a list of different integers or strings"
     yield lambda: hmm.predict([[0, 1]]), "X has 2 features, but SpectralHMM is expecting 1"
-    yield lambda: hmm.sample(0), "n_samples must be an integer of at least 1, not 0"
-    for name, value in {"n_components": 0, "n_init": 1.5, "estimator": "mcmc"}.items():
-        yield lambda name=name, value=value: clone(hmm).set_params(**{name: value}).fit(X), f"{name} must be"
+    yield lambda: hmm.sample(0), "n_samples == 0, must be >= 1"
+    for name, value in {"n_components": 0, "n_init": -1, "estimator": "mcmc"}.items():
+        yield lambda name=name, value=value: clone(hmm).set_params(**{name: value}).fit(X), f"{name} .*must be"
+    yield lambda: hmm.score(X, groups=[1, 2]), "the sequence of each of the 3 rows"
+    yield lambda: hmm.score(X, groups=[1, 2, 1]), "one after another"
 
 
 def test_requests_that_cannot_be_met(fitted: SpectralHMM) -> None:

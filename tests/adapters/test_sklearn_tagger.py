@@ -84,7 +84,7 @@ def test_requests_that_cannot_be_met(fitted: LatentTagClassifier) -> None:
             clone(fitted).fit(rows, tags)
     with pytest.raises(ValueError, match="Expected 2D array"):
         fitted.predict(["dog"])
-    with pytest.raises(ValueError, match="n_states must be an integer of at least 1, not 0"):
+    with pytest.raises(ValueError, match="n_states == 0, must be >= 1"):
         LatentTagClassifier(0).fit([[1, "a"]], ["A"])
     with pytest.raises(ValueError, match="estimator must be"):
         LatentTagClassifier(estimator="nonsense").fit([[1, "a"]], ["A"])

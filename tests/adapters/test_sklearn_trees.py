@@ -113,7 +113,7 @@ def test_requests_that_cannot_be_met(data: tuple[list[nx.DiGraph], list[str]]) -
         LatentTreeClassifier().fit([], [])
     with pytest.raises(ValueError, match="has no states"):
         LatentTreeTransformer(estimator="spectral").fit(X)
-    with pytest.raises(ValueError, match="n_states must be an integer of at least 1, not -1"):
+    with pytest.raises(ValueError, match="n_states == -1, must be >= 1"):
         LatentTreeTransformer(-1).fit(X)
     with pytest.raises(ValueError, match="graph 2"):
         LatentTreeTransformer(1).fit([X[0], nx.DiGraph()])

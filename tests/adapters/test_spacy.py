@@ -16,12 +16,11 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
-from spectral_latent.constituency import ConstituencyModel, Phrase
+from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.files import ModelFileError
 from spectral_latent.sequence import LatentTagger
 from spectral_latent_spacy import NotAConstituentError
-from spectral_latent_spacy._component import spelt
 from tests.conformance.treebank import DEPENDENCIES, PHRASES, SENTENCES, TAGGED
 
 COMPONENTS = ("spectral_constituency", "spectral_tagger", "spectral_dependency")
@@ -309,33 +308,7 @@ def test_one_bad_document_does_not_take_its_batch(models: Models, name: str) -> 
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Spellings, scores, lemmas
-
-
-def test_words_are_spelt_as_for_raw_text(tmp_path: Path) -> None:
-    """The closing quotation mark, brackets and apostrophes."""
-    leaves = [("``", "``"), ("NN", "no"), ("''", "''"), ("-LRB-", "-LRB-"), ("CD", "1"), ("-RRB-", "-RRB-")]
-    tree = Phrase("S", tuple(Phrase(tag, (word,)) for tag, word in leaves))
-    model = ConstituencyModel.train([tree] * 9)
-    model.save(tmp_path / "phrases")
-    LatentTagger.train([[(word, tag) for tag, word in leaves]] * 9).save(tmp_path / "tags")
-    DependencyModel.train(
-        [DependencySentence.of([word for _, word in leaves], [tag for tag, _ in leaves]).with_heads((2, 0, 2, 2, 2, 2))]
-        * 9
-    ).save(tmp_path / "heads")
-    text = '"no" (1)'
-    (parse,) = next(model.parse_text(text))
-    expected = [node.label for node in parse.tree.preterminals()]
-    for name, file in zip(COMPONENTS, ("phrases", "tags", "heads"), strict=True):
-        nlp = spacy.blank("en")
-        nlp.add_pipe("sentencizer")
-        nlp.add_pipe(name, config={"model": str(tmp_path / file)})
-        doc = nlp(text)
-        latent: Any = nlp.get_pipe(name)
-        assert spelt(latent.latent, list(doc)) == [token.word for token in model.tokenisation.words(text)]
-        assert doc.text == text
-        if name != "spectral_dependency":
-            assert [token.tag_ for token in doc] == expected == [tag for tag, _ in leaves]
+# Scores, lemmas
 
 
 def test_evaluation_scores_every_component(nlp: Language, models: Models) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from nltk.grammar import Nonterminal, ProbabilisticProduction
 from nltk.parse import ViterbiParser
@@ -23,6 +24,7 @@ from spectral_latent.constituency import (
 )
 from spectral_latent.corpora import phrase_from_nltk
 from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.inference import inside, total_weight
 from spectral_latent_nltk import FALLBACK, SpectralParser
 from tests.conformance.parsers import ProbabilisticTreeConformance
 from tests.reranking.nbest_lists import last_first
@@ -147,6 +149,40 @@ def test_evaluation_counts_brackets_as_evalb_does() -> None:
     assert found.f1 == pytest.approx(200 * shared / (of_gold + of_parses))
     with pytest.raises(ValueError, match="no trees to evaluate on"):
         parser.evaluate([])
+
+
+def test_states_are_those_that_a_tree_most_probably_has() -> None:
+    """The labels without their states are those of the tree."""
+    options = ConstituencyOptions(estimator=EstimatorOptions("clusters-em", n_states=3), rows=0.0)
+    parser = SpectralParser.train(treebank(), options=options)
+    (a,) = (n for n, symbol in enumerate(parser.model.members[0].symbols) if symbol.chain == ("DT",))
+    for tree in treebank()[::9]:
+        named = parser.states(tree)
+        bare = Tree.convert(named)
+        for each in bare.subtrees():
+            label, _, state = each.label().rpartition("-")
+            each.set_label(label)
+            assert 0 <= int(state) < 3
+        assert bare == tree[0]
+    weighed = parser.model.members[0].forest_of([phrase_from_nltk(tree)])
+    names = [each.label() for each in named.subtrees(lambda each: each.label().startswith("DT-"))]
+    items = np.flatnonzero(weighed.forest.symbol == a)
+    assert len(names) == len(items) > 0
+    for name, item in zip(names, items, strict=True):
+        # Keep one state of the word's tag, and compare what is left of the tree's probability.
+        rules = weighed.forest.rule[weighed.forest.start[item]]
+        left = []
+        for state in range(3):
+            leaf = weighed.operators.leaf.copy()
+            leaf[rules, np.arange(leaf.shape[1]) != state] = 0.0
+            left.append(replace(weighed.operators, leaf=leaf))
+        logs = [total_weight(each, weighed.forest, inside(each, weighed.forest)).log[0] for each in left]
+        assert name == f"DT-{int(np.argmax(logs))}"
+    with pytest.raises(ValueError, match="does not derive"):
+        parser.states(Tree("NEW", [Tree("NNS", ["dogs"])]))
+    spectral = SpectralParser.train(treebank(), options=ConstituencyOptions(estimator=EstimatorOptions("spectral")))
+    with pytest.raises(ValueError, match="has no states"):
+        spectral.states(tree)
 
 
 def test_text_without_trees_is_learnt_from_too() -> None:

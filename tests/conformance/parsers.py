@@ -141,12 +141,6 @@ class ParserConformance:
             with pytest.raises(TypeError, match=rf"{name} is made of .*{name}\.train.*{name}\.load"):
                 type(parser)(other)
 
-    def test_training_and_loading_make_other_parsers(self, parser: Any, tmp_path: Path) -> None:
-        """A call on an object, which the call would not change, is refused."""
-        for method in ("train", "load"):
-            with pytest.raises(TypeError, match=f"call {type(parser).__name__}.{method}"):
-                getattr(parser, method)(tmp_path)
-
     def test_a_pool_of_processes_parses(self, parser: Any, pool: Pool) -> None:
         sentences = [*self.sentences()[:3], ODD[0]]
         found = pool.map(parser.parse_one, sentences)

@@ -1,12 +1,12 @@
 """Check what NLTK and its users expect of a tagger, for any `TaggerI`, including NLTK's own.
 
-A test module inherits from `TaggerConformance`, or from `LearntTaggerConformance` for a tagger of this library, or from
-`HiddenMarkovTaggerConformance` for a tagger with probabilities, and defines `train`, `examples` and `sentences`.
+A test module inherits from `TaggerConformance`, or from `LearntTaggerConformance` for a tagger of this library, and
+defines `train`, `examples` and `sentences`.
 """
 
 import itertools
-import math
 import pickle
+from collections import Counter
 from collections.abc import Hashable, Iterable
 from multiprocessing.pool import Pool
 from pathlib import Path
@@ -98,6 +98,21 @@ class TaggerConformance:
         assert tagger.accuracy(self.gold(tagger)) == pytest.approx(expected)
         assert 0.0 < expected < 1.0
 
+    def test_confusion_and_scores_of_tags(self, tagger: Any) -> None:
+        pairs, gold = self.compared(tagger), self.gold(tagger)
+        counts = Counter(pairs)
+        confusion = tagger.confusion(gold)
+        assert {(a, b): confusion[a, b] for a, b in counts} == counts
+        scores = tagger.precision(gold), tagger.recall(gold), tagger.f_measure(gold)
+        table = tagger.evaluate_per_tag(gold)
+        for tag in {tag for tag, _ in pairs}:
+            right = counts[tag, tag]
+            found, known = (sum(n for pair, n in counts.items() if pair[side] == tag) for side in (1, 0))
+            precision, recall = (right / n if n else 0.0 for n in (found, known))
+            assert (scores[0][tag], scores[1][tag]) == pytest.approx((precision, recall))
+            assert scores[2][tag] == pytest.approx(2 * right / (found + known))
+            assert f"{tag}" in table
+
     def all_tags(self, tagger: Any) -> list[Tagged]:
         return list(tagger.tag_sents(self.sentences()))
 
@@ -167,14 +182,6 @@ class LearntTaggerConformance(TaggerConformance):
             with pytest.raises(TypeError, match=rf"{name} is made of .*{name}\.train.*{name}\.load"):
                 type(tagger)(other)
 
-    def test_training_and_loading_make_other_taggers(self, tagger: Any) -> None:
-        """A call on an object, which the call would not change, is refused."""
-        before = self.all_tags(tagger)
-        for method in ("train", "load"):
-            with pytest.raises(TypeError, match=f"call {type(tagger).__name__}.{method}"):
-                getattr(tagger, method)(self.examples())
-        assert self.all_tags(tagger) == before
-
     def test_a_pool_of_processes_tags(self, tagger: Any, pool: Pool) -> None:
         assert pool.map(tagger.tag, self.sentences()) == self.all_tags(tagger)
 
@@ -189,32 +196,3 @@ class LearntTaggerConformance(TaggerConformance):
         gold = tagger.tag_sents(self.sentences())
         assert UnigramTagger(model={"never": "X"}, backoff=tagger).accuracy(gold) == 1.0
         assert tagger.backoff is None
-
-
-class HiddenMarkovTaggerConformance(TaggerConformance):
-    """Checks of a tagger that also has the methods of NLTK's `HiddenMarkovModelTagger`."""
-
-    def test_words_have_the_probability_of_all_their_tags(self, tagger: Any) -> None:
-        sentence = min(self.sentences(), key=len)
-        paths = itertools.product(self.tags(tagger), repeat=len(sentence))
-        logs = [tagger.log_probability(list(zip(sentence, path, strict=True))) for path in paths]
-        of_words = tagger.log_probability([(word, None) for word in sentence])
-        assert of_words == pytest.approx(math.log2(sum(2.0**log for log in logs)), rel=0.01)
-
-    def test_probabilities_and_entropies(self, tagger: Any) -> None:
-        for sentence in self.sentences():
-            pairs = [(word, None) for word in sentence]
-            assert tagger.probability(pairs) == pytest.approx(2.0 ** tagger.log_probability(pairs))
-            entropies = tagger.point_entropy(sentence)
-            assert entropies.shape == (len(sentence),)
-            assert (entropies > -1e-9).all() and (entropies <= math.log2(len(self.tags(tagger))) + 1e-9).all()
-
-    def test_entropies_are_those_of_all_paths(self, tagger: Any) -> None:
-        sentence = min(self.sentences(), key=len)
-        paths = list(itertools.product(sorted(self.tags(tagger)), repeat=len(sentence)))
-        weights = np.array([tagger.probability(list(zip(sentence, path, strict=True))) for path in paths])
-        for at, entropy in enumerate(tagger.point_entropy(sentence)):
-            tags = [path[at] for path in paths]
-            shares = np.array([weights[[tag == each for each in tags]].sum() for tag in set(tags)]) / weights.sum()
-            expected = -sum(share * math.log2(share) for share in shares if share > 0.0)
-            assert entropy == pytest.approx(expected, abs=1e-4)
