@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from benchmarks.papers.brown import find_brown_clusters
 from spectral_latent._compiled import check_starts
 from spectral_latent.constituency import PhraseSymbol
-from spectral_latent.constituency.decoding import build_bracketings
-from spectral_latent.constituency.forests import DerivationBuilder, PhraseColumns
+from spectral_latent.constituency.forests import DerivationBuilder
 from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbol
 from spectral_latent.dependency.conversion import convert_trees
 from spectral_latent.dependency.decoding import (
@@ -35,7 +34,6 @@ from spectral_latent.estimation.simplex import anchors, convex_weights
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import SpanForest, prune_chart
 from spectral_latent.inference import check_forest
-from spectral_latent.model.parts import Parts
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from spectral_latent.sequence.forests import Candidates, TrellisBuilder, candidate_marginals
@@ -182,60 +180,9 @@ def test_s_trees_of_dependency_trees(heads: list[int], n_words: int, n_tags: int
 # ---------------------------------------------------------------------------------------------------------------------
 # Phrases
 
-CONSTITUENTS = {
-    "first": np.array([0, 1, 2, 0, 0]),
-    "end": np.array([1, 2, 3, 2, 3]),
-    "chain": np.array([0, 0, 0, 1, 2]),
-    "gain": np.array([0.0, 0.0, 0.0, 0.5, 0.9]),
-}
-
-
-@given(spoilt(CONSTITUENTS), st.integers(0, 4))
-@settings(max_examples=120)
-def test_trees_of_constituents(columns: dict[str, Any], n: int) -> None:
-    first, end, chain, gain = columns.values()
-    found = Parts(np.zeros(5, dtype=np.int64), first, end, chain, np.ones(5))
-    trees = unless_refused(
-        lambda: build_bracketings(found, gain, [("A",), ("B",), ("C",)], ["w"] * n, np.array([0, n]))
-    )
-    if trees is not None:
-        check_forest(trees.forest)
-
-
-TREES = {
-    "chain": np.array([0, 0, 1, 1]),
-    "start": np.array([0, 0, 0, 2, 4]),
-    "child": np.array([0, 1, 2, 0]),
-    "place": np.array([0, 1, -1, -1]),
-    "root": np.array([2, 3]),
-}
-
-
-class Case(NamedTuple):
-    builder: DerivationBuilder
-    symbols: list[PhraseSymbol]
-
-
-def derivation_case() -> Case:
-    symbols = [PhraseSymbol(("A",)), PhraseSymbol(("S",)), PhraseSymbol(("S",), bar=True)]
-    rules = Rules(np.array([[0, 0]]), np.empty((0, 2), dtype=np.int64), np.array([[1, 0, 0], [1, 1, 0], [1, 2, 0]]))
-    return Case(DerivationBuilder(symbols, rules, [("A",), ("S",)]), symbols)
-
-
-@given(spoilt(TREES))
-@settings(max_examples=120)
-def test_derivations_of_trees(columns: dict[str, Any]) -> None:
-    builder = derivation_case().builder
-    given_trees = PhraseColumns(**columns, n_phrases=np.ones(2, dtype=np.int64), chains=[("A",), ("S",)])
-    found = unless_refused(lambda: builder.forest(given_trees, np.zeros(2, dtype=np.int64), np.array([[0, 0]])))
-    if found is not None:
-        forest, tree = found
-        check_forest(forest)
-        assert set(tree.tolist()) == set(range(len(columns["root"])))
-
 
 def test_derivations_need_all_symbols() -> None:
-    symbols = derivation_case().symbols
+    symbols = [PhraseSymbol(("A",)), PhraseSymbol(("S",)), PhraseSymbol(("S",), bar=True)]
     rules = Rules(np.array([[3, 0]]), np.empty((0, 2), dtype=np.int64), np.array([[1, 0, 9]]))
     with pytest.raises(ValueError, match=r"symbols of rules must lie in 0 ... 3, and number 2 is 9"):
         DerivationBuilder(symbols, rules, [("A",), ("S",)])

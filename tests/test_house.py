@@ -216,7 +216,7 @@ STEPS = {
         "evidence": ["analysis"],
         "judge_parts": ["analysis"],
         "assemble": ["analysis", "n_best"],
-        "score_trees": ["analysis", "trees"],
+        "score_trees": ["analysis"],
         "fallback": ["analysis", "at"],
         "name_parts": ["analysis"],
     },

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, check_range, check_starts, compiled, compiled_part
+from spectral_latent._compiled import compiled, compiled_part
 from spectral_latent.constituency.forests import PhraseColumns
 from spectral_latent.constituency.tree import Chain
 from spectral_latent.inference import Derivations
@@ -63,8 +63,8 @@ def _sort_by_cell(
     of_cell: IntArray,
     last: IntArray,
     order: IntArray,
-) -> int:
-    """Sort constituents by cell, and return the first that is not over words of its sentence; -1 if there is none.
+) -> None:
+    """Sort constituents by cell.
 
     sentence, begin, end: (K,) the constituents of T sentences.
     start: (T + 1,) the first word of each sentence, and the number of all words.
@@ -76,8 +76,6 @@ def _sort_by_cell(
     # Mark the sentences that have a constituent over all of their words; others have no tree, and get no cells.
     for k in range(len(sentence)):
         n = start[sentence[k] + 1] - start[sentence[k]]
-        if begin[k] < 0 or begin[k] >= end[k] or end[k] > n:
-            return k
         if end[k] - begin[k] == n:
             of_sentence[sentence[k] + 1] = n * n
     for at in range(n_sentences):
@@ -101,7 +99,6 @@ def _sort_by_cell(
             cell = of_sentence[at] + (end[k] - begin[k] - 1) * n + begin[k]
             order[of_cell[cell + 1]] = k
             of_cell[cell + 1] += 1
-    return -1
 
 
 @compiled
@@ -204,44 +201,54 @@ def _build(
 
 
 @compiled
-def _collect(
-    chain: IntArray, left: IntArray, right: IntArray, start: IntArray, child: IntArray, n_phrases: IntArray
-) -> int:
-    """List the children of each node of trees, and return their number; if `child` is empty, only count them.
+def _list_nodes(
+    chain: IntArray, place: IntArray, left: IntArray, right: IntArray
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """List the nodes of trees, and the children of each.
 
     chain: (P,) the chain of labels of each of P parts of derivations; negative if a part only joins phrases.
+    place: (P,) the first word below each part.
     left, right: (P,) the parts of the children, as in `Derivations`.
-    start: (P + 1,) gets the first child of each part in `child`; a part without a chain has no children.
-    child: (C,) gets the children, which are numbers of parts; an empty array in the first call.
-    n_phrases: (P,) gets the number of phrases in each part."""
-    size = 0
+    Returns the columns (3, N) of N nodes: chain, place of the word of a node over a word, or -1, and part; the first
+    child of each node, (N + 1,); the children (C,), which are numbers of nodes; and for each part, (P, 2), the number
+    of its node, and of the phrases in it."""
+    nodes = np.empty((3, len(chain)), dtype=np.int64)
+    start = np.zeros(len(chain) + 1, dtype=np.int64)
+    of_part = np.zeros((len(chain), 2), dtype=np.int64)
+    n_nodes = 0
     for part in range(len(chain)):
-        start[part] = size
-        n_phrases[part] = 0
         for below in (left[part], right[part]):
             if below >= 0:
-                n_phrases[part] += n_phrases[below]
-        if chain[part] < 0 or left[part] < 0:
+                of_part[part, 1] += of_part[below, 1]
+        if chain[part] < 0:
             continue
-        n_phrases[part] += 1
-        # Walk down the row from its last phrase to its first: the right child of each step is an item `any`, and the
-        # left child is the rest of the row.  The first phrase is the only child of the last step.
-        n_children = 1
-        row = part
-        while right[row] >= 0:
-            n_children += 1
-            row = left[row]
-        size += n_children
-        if len(child) > 0:
-            at = size
+        nodes[0, n_nodes] = chain[part]
+        nodes[1, n_nodes] = place[part] if left[part] < 0 else -1
+        nodes[2, n_nodes] = part
+        # Count the children: walk down the row from its last phrase to its first, whose step is its only child.
+        size = 0
+        if left[part] >= 0:
+            of_part[part, 1] += 1
+            size = 1
             row = part
             while right[row] >= 0:
-                at -= 1
-                child[at] = left[right[row]]
+                size += 1
                 row = left[row]
-            child[at - 1] = left[left[row]]
-    start[len(chain)] = size
-    return size
+        start[n_nodes + 1] = start[n_nodes] + size
+        of_part[part, 0] = n_nodes
+        n_nodes += 1
+    child = np.empty(start[n_nodes], dtype=np.int64)
+    for node in range(n_nodes):
+        at = start[node + 1] - 1
+        row = nodes[2, node]
+        # The right child of each step is an item `any`, and the left child is the rest of the row.
+        while right[row] >= 0:
+            child[at] = of_part[left[right[row]], 0]
+            at -= 1
+            row = left[row]
+        if at >= start[node]:
+            child[at] = of_part[left[left[row]], 0]
+    return nodes[:, :n_nodes], start[: n_nodes + 1], child, of_part
 
 
 class PhraseForest(NamedTuple):
@@ -252,63 +259,34 @@ class PhraseForest(NamedTuple):
     phrases.
     weight: (E,) the gain of the constituent that an edge derives; zero for an item that only joins phrases.
     first: (I,) the first word below an item with a chain of labels; words are numbered through all sentences.
-    sentence: (C,) the sentence of each component.
-    chains: the chains in the order of their numbers."""
+    sentence: (C,) the sentence of each component."""
 
     forest: Forest
     weight: FloatArray
     first: IntArray
     sentence: IntArray
-    chains: Sequence[Chain]
-    words: Sequence[str]
 
-    def columns(self, derivations: Derivations) -> PhraseColumns:
+    def columns(self, derivations: Derivations, chains: Sequence[Chain]) -> PhraseColumns:
         """List the nodes of the trees of derivations; a part that several derivations share is one node."""
         item = range_of(self.forest.start, derivations.edge)
-        chain = self.forest.symbol[item]
-        left = derivations.left
-        right = derivations.right
-        start, n_phrases = np.empty((2, len(item) + 1), dtype=np.int64)
-        size = _collect(chain, left, right, start, np.empty(0, dtype=np.int64), n_phrases)
-        child = np.empty(size, dtype=np.int64)
-        _collect(chain, left, right, start, child, n_phrases)
-        is_node = chain >= 0
-        number = np.cumsum(is_node) - 1
-        used, of_node = np.unique(chain[is_node], return_inverse=True)
-        return PhraseColumns(
-            chain=of_node,
-            start=np.append(start[:-1][is_node], size),
-            child=number[child],
-            place=np.where(left < 0, self.first[item], -1)[is_node],
-            root=number[derivations.root],
-            n_phrases=n_phrases[derivations.root],
-            chains=[self.chains[number] for number in used.tolist()],
-        )
+        symbol, first = self.forest.symbol[item], self.first[item]
+        (chain, place, _), start, child, of_part = _list_nodes(symbol, first, derivations.left, derivations.right)
+        root, n_phrases = of_part[derivations.root].T
+        return PhraseColumns(chain, start, child, place, root, n_phrases, chains)
 
 
-def build_bracketings(
-    constituents: Parts, gain: FloatArray, chains: Sequence[Chain], words: Sequence[str], start: IntArray
-) -> PhraseForest:
+def build_bracketings(constituents: Parts, gain: FloatArray, start: IntArray) -> PhraseForest:
     """Build the forest of all trees that consist of given constituents; a sentence without a tree has no root.
 
     gain: (K,) the gain of each constituent.
-    start: (T + 1,) the first word of each sentence, and the number of all words.
-    Raises ValueError if the columns differ in length, or if a constituent is not within the words of a sentence."""
+    start: (T + 1,) the first word of each sentence, and the number of all words."""
     sentence, begin, end, chain, _ = constituents
-    check_starts("starts of sentences", start, len(words))
-    for name, column in zip(Parts._fields, constituents[:4], strict=False):
-        check_column(f"values of `{name}` of constituents", column, (np.size(sentence),), np.int64)
-    check_column("gains of constituents", gain, (len(sentence),), np.float64)
-    check_range("sentences of constituents", sentence, 0, len(start) - 1)
-    check_range("chains of constituents", chain, 0, len(chains))
     length = start[1:] - start[:-1]
     size = int(length.max(initial=0))
     of_sentence = np.zeros(len(start), dtype=np.int64)
     of_cell = np.zeros(int((length * length).sum()) + 2, dtype=np.int64)
-    last, order = np.empty(len(words), dtype=np.int64), np.empty(len(sentence), dtype=np.int64)
-    wrong = _sort_by_cell(sentence, begin, end, start, of_sentence, of_cell, last, order)
-    if wrong >= 0:
-        raise ValueError(f"constituent {wrong} is over the words {begin[wrong]} ... {end[wrong] - 1}")
+    last, order = np.empty(start[-1], dtype=np.int64), np.empty(len(sentence), dtype=np.int64)
+    _sort_by_cell(sentence, begin, end, start, of_sentence, of_cell, last, order)
     phrase, row = np.empty((2, size + 1, size + 1), dtype=np.int64)
     items = np.empty((4, len(sentence) + int((length * (length + 1)).sum())), dtype=np.int64)
     edges = np.empty((2, _ROOM * max(len(length), 1)), dtype=np.int64)
@@ -336,4 +314,4 @@ def build_bracketings(
         root=root,
         component=(has_trees.cumsum() - 1)[of_root[root]],
     )
-    return PhraseForest(forest, weight[:n_edges], first, np.flatnonzero(has_trees), chains, words)
+    return PhraseForest(forest, weight[:n_edges], first, np.flatnonzero(has_trees))

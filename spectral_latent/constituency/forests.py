@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from spectral_latent._compiled import ZERO, check_column, check_range, check_starts, compiled, compiled_part, with_room
+from spectral_latent._compiled import ZERO, check_range, compiled, compiled_part, with_room
 from spectral_latent.constituency.conversion import PhraseSymbol
 from spectral_latent.constituency.tree import Chain, ChainLabels, Phrase
 from spectral_latent.model.parts import Parts
@@ -49,14 +49,17 @@ class PhraseColumns(NamedTuple):
     place: IntArray
     root: IntArray
     n_phrases: IntArray
-    chains: list[Chain]
+    chains: Sequence[Chain]
 
     @staticmethod
-    def of(lists: Iterable[Sequence[Phrase]], first: Iterable[int]) -> PhraseColumns:
-        """Number the nodes of the trees of sentences."""
-        numbering = _Numbering()
+    def of(lists: Iterable[Sequence[Phrase]], start: IntArray, chains: Iterable[Chain] = ()) -> PhraseColumns:
+        """Number the nodes of the trees of sentences.
+
+        start: (S + 1,) the first word of each sentence, and the number of all words.
+        chains: known chains, which keep their numbers; others get higher ones."""
+        numbering = _Numbering(chains)
         roots: list[int] = []
-        for trees, place in zip(lists, first, strict=False):
+        for trees, place in zip(lists, start.tolist(), strict=False):
             numbering.begin_sentence()
             roots += [numbering.add(tree, place) for tree in trees]
         root = np.array(roots, dtype=np.int64)
@@ -72,16 +75,15 @@ class PhraseColumns(NamedTuple):
 
     def trees(self, words: Sequence[str]) -> list[Phrase]:
         """Build the trees; a node that several trees share is one object."""
-        inner_first = [chain[::-1] for chain in self.chains]
         child = self.child.tolist()
-        made: list[Phrase | str] = []
+        made: list[Any] = []
         columns = zip(self.chain.tolist(), pairwise(self.start.tolist()), self.place.tolist(), strict=True)
         for number, (begin, end), place in columns:
-            parts = tuple([made[node] for node in child[begin:end]]) if begin < end else (words[place],)
-            for label in inner_first[number]:
+            parts = tuple(map(made.__getitem__, child[begin:end])) if begin < end else (words[place],)
+            for label in reversed(self.chains[number]):
                 parts = (Phrase(label, parts),)
             made += parts
-        return [tree for root in self.root.tolist() if isinstance(tree := made[root], Phrase)]
+        return list(map(made.__getitem__, self.root.tolist()))
 
     def values(self, parts: Parts, labels: ChainLabels, start: IntArray) -> list[FloatArray]:
         """List the posteriors of the labelled constituents of each tree, in the order of `list_constituents`.
@@ -110,30 +112,6 @@ class PhraseColumns(NamedTuple):
         at, _ = ranges((last - length[self.chain])[nodes], last[nodes])
         bounds = np.append(0, np.cumsum(length[self.chain][nodes]))[np.append(0, end_of_tree)]
         return [value[at[begin:stop]] for begin, stop in pairwise(bounds.tolist())]
-
-    def check(self) -> None:
-        """Raise ValueError unless children come before parents, and the last node is a root."""
-        chain, start, child, place, root, _, chains = self
-        n = np.size(chain)
-        for name, column, size in (
-            ("chains of trees", chain, n),
-            ("children of trees", child, np.size(child)),
-            ("places of words of trees", place, n),
-            ("roots of trees", root, np.size(root)),
-        ):
-            check_column(name, column, (size,), np.int64)
-        check_starts("starts of children of trees", start, len(child))
-        check_column("starts of children of trees", start, (n + 1,), np.int64)
-        check_range("chains of trees", chain, 0, len(chains))
-        check_range("children of trees", child, 0, n)
-        check_range("roots of trees", root, 0, n)
-        n_children = np.diff(start)
-        if (n_children == 1).any():
-            raise ValueError("a phrase of trees has one child, which belongs to the chain of its labels")
-        if (child >= np.repeat(np.arange(n), n_children)).any():
-            raise ValueError("children of trees must come before their parents")
-        if n and (not len(root) or root.max() != n - 1):
-            raise ValueError("the last node of trees must be a root")
 
 
 @compiled
@@ -180,8 +158,8 @@ def _list_nodes(
 class _Numbering:
     """The columns of `PhraseColumns` as they grow."""
 
-    def __init__(self) -> None:
-        self.chains = Vocabulary[Chain]()
+    def __init__(self, chains: Iterable[Chain]) -> None:
+        self.chains = Vocabulary(chains)
         self.chain: list[int] = []
         self.start = [0]
         self.child: list[int] = []
@@ -557,13 +535,14 @@ class DerivationBuilder:
         n = len(symbols)
         check_range("symbols of rules", np.concatenate([rules.binary.ravel(), rules.unary.ravel()]), 0, n + 1)
         check_range("symbols of leaf rules", rules.leaf[:, 0], 0, n)
-        self.chains = Vocabulary(chains)
-        self.names = Vocabulary(sorted({symbol.last for symbol in symbols}))
-        chain = np.array([-1 if symbol.bar else self.chains[symbol.chain] for symbol in symbols], dtype=np.int64)
-        bar = np.array([self.names[symbol.last] if symbol.bar else -1 for symbol in symbols], dtype=np.int64)
+        names = Vocabulary(sorted({symbol.last for symbol in symbols}))
+        number = Vocabulary(chains)
+        chain = np.array([-1 if symbol.bar else number[symbol.chain] for symbol in symbols], dtype=np.int64)
+        bar = np.array([names[symbol.last] if symbol.bar else -1 for symbol in symbols], dtype=np.int64)
+        self._label = np.append(names.numbers(chain[-1] for chain in chains), -1)  # of the bars below each chain
         # The symbols of chain k are symbols[start[k] ... start[k+1] - 1].
-        self._symbols = np.argsort(chain, kind="stable")
-        self._start = np.searchsorted(chain[self._symbols], np.arange(len(chains) + 1))
+        by_chain = np.argsort(chain, kind="stable")
+        start = np.searchsorted(chain[by_chain], np.arange(len(chains) + 1))
         # Binary rules without those of rows, sorted by left child and then by right child.
         own = np.flatnonzero((rules.binary < n).all(axis=1))
         order = own[np.lexsort(rules.binary[own, :0:-1].T)]
@@ -576,37 +555,25 @@ class DerivationBuilder:
             all=Rules.find(rules.unary, np.stack([every, row], axis=1)),
             first=Rules.find(rules.unary, np.stack([row, every], axis=1)),
             further=Rules.find(rules.binary, np.stack([row, row, every], axis=1)),
-            start=self._start,
-            symbols=self._symbols,
+            start=start,
+            symbols=by_chain,
         )
 
-    def forest(self, columns: PhraseColumns, word: IntArray, leaf_rules: IntArray) -> tuple[Forest, IntArray]:
-        """Build the forest of the derivations of trees, and list the tree of each of K roots, (K,), which rises.
+    def forest(self, columns: PhraseColumns, chain: IntArray, word: IntArray, leaf_rules: IntArray) -> Forest:
+        """Build the forest of the derivations of T trees, with a component for each; trees share items.
 
-        Trees share items, so that the forest has one component.  A tree that the grammar does not derive has a root
-        without edges.
+        A tree that the grammar does not derive has a root without edges.
 
+        columns: the nodes of trees, as this library lists them.
+        chain: (N,) the number of the chain of each node among those of the grammar; -1 for others.
         word: (n,) the number of the word at each place.
-        leaf_rules: (R, 2) symbol and word of each leaf rule of the grammar, in lexicographic order.
-        Raises ValueError if the columns are not those of trees over these words."""
-        columns.check()
-        check_column("words of trees", word, (np.size(word),), np.int64)
-        check_column("leaf rules", leaf_rules, (len(leaf_rules), 2), np.int64)
-        place = columns.place[np.diff(columns.start) == 0]
-        check_range("places of words of trees", place, 0, len(word))
-        return self.trusted_forest(columns, word, leaf_rules)
-
-    def trusted_forest(self, columns: PhraseColumns, word: IntArray, leaf_rules: IntArray) -> tuple[Forest, IntArray]:
-        """Build what `forest` does, of columns that this library made over words (n,), with leaf rules (R, 2)."""
-        number = self.chains.numbers(columns.chains)[columns.chain]
-        label = self.names.numbers([chain[-1] for chain in columns.chains])[columns.chain]
-        is_root = np.zeros(len(number), dtype=np.bool_)
+        leaf_rules: (R, 2) symbol and word of each leaf rule of the grammar, in lexicographic order."""
+        is_root = np.zeros(len(chain), dtype=np.bool_)
         is_root[columns.root] = True
-        nodes = (number, label, columns.start, columns.child, columns.place, is_root)
+        nodes = (chain, self._label[chain], columns.start, columns.child, columns.place, is_root)
         room = _DerivationRoom.allocate(columns.start)
         items, edges = _all_derivations(nodes, self._grammar, self._rows, word, leaf_rules, room)
         root, tree = ranges(*room.span_of[columns.root].T)
         rules, left, right = np.ascontiguousarray(edges.T)
-        item_start = np.concatenate([[0], items[:, 1]])
-        component = np.zeros(len(root), dtype=np.int64)
-        return Forest(np.ascontiguousarray(items[:, 0]), item_start, rules, left, right, root, component), tree
+        item_start = np.append(0, items[:, 1])
+        return Forest(np.ascontiguousarray(items[:, 0]), item_start, rules, left, right, root, tree)

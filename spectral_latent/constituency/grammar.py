@@ -245,21 +245,22 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
     def _derivation_builder(self) -> DerivationBuilder:
         return DerivationBuilder(self.symbols, self._operators_with_rows.rules, self.part_names)
 
-    def weighed(self, trees: PhraseColumns, grammar: SentenceGrammar) -> WeighedForest:
+    def weighed(self, trees: PhraseColumns, chain: IntArray, grammar: SentenceGrammar) -> WeighedForest:
         """Build the forest of the derivations of T trees, which share items.
 
+        chain: (N,) the number of the chain of each node among `part_names`; -1 for others.
         grammar: the grammar over the words of their sentences."""
         operators = self._operators_with_rows.with_leaf_rules(grammar.latent.rules.leaf, grammar.latent.leaf)
-        forest, tree = self._derivation_builder.trusted_forest(trees, grammar.words.word, operators.rules.leaf)
-        factor = trees.n_phrases * np.log1p(-self.options.rows)
-        return WeighedForest(operators, forest, factor, tree=tree, trusted=True)
+        forest = self._derivation_builder.forest(trees, chain, grammar.words.word, operators.rules.leaf)
+        return WeighedForest(operators, forest, trees.n_phrases * np.log1p(-self.options.rows), trusted=True)
 
     def forest_of(self, trees: Sequence[Phrase]) -> WeighedForest:
         """Build the forest of the derivations of cleaned trees.
 
         trees: the trees, each over a sentence of its own."""
         grammar = self.for_sentences([list(tree.words()) for tree in trees])
-        return self.weighed(PhraseColumns.of([[tree] for tree in trees], grammar.start.tolist()), grammar)
+        columns = PhraseColumns.of([[tree] for tree in trees], grammar.start, self.part_names)
+        return self.weighed(columns, np.where(columns.chain < len(self.part_names), columns.chain, -1), grammar)
 
     def chart(self, inputs: Sequence[PartialPhrase]) -> Charts:
         """Build the pruned charts of sentences.

@@ -48,7 +48,7 @@ from spectral_latent.model import (
 from spectral_latent.model.analysis import Analysis
 from spectral_latent.model.batches import map_batches
 from spectral_latent.model.parts import Judge, Parts
-from spectral_latent.trees import BoolArray, FloatArray, IntArray
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
 __all__ = ["FALLBACK", "ConstituencyModel", "group_by_words", "self_train"]
 
@@ -84,6 +84,11 @@ def _obeys(tree: Phrase, constraints: PhraseConstraints) -> bool:
         return True
     labelled_spans = {(part.first, part.end, label) for part in list_constituents(tree) for label in (part.label, None)}
     return all(tuple(bracket) in labelled_spans for bracket in constraints.required)
+
+
+def _has_tags(given: PartialPhrase) -> bool:
+    """Tell whether tags of a sentence are known."""
+    return bool(given.constraints.tags)
 
 
 def _with_tags(tree: Phrase, sentence: PartialPhrase) -> Phrase:
@@ -262,8 +267,8 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
     def _known(self, words: Sequence[str], constraints: PhraseConstraints) -> PhraseConstraints:
         """Check constraints, and turn their brackets over tags into tags."""
         check_kind(constraints, PhraseConstraints)
-        if constraints == ANY_TREE:
-            return constraints
+        if constraints is ANY_TREE or constraints == ANY_TREE:
+            return ANY_TREE
         labels, tags = self._names()
         constraints = constraints.with_tags_apart(tags)
         constraints.check(len(words), labels, tags)
@@ -298,16 +303,12 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         return analysis._replace(parts=labelled.parts, judged=labelled.parts, evidence=evidence)
 
     def evidence(self, analysis: Analysis[PartialPhrase]) -> PhraseEvidence:
-        """The words and the charts, which `find_parts` has collected.
-
-        analysis: the record of the first two steps."""
+        """The words and the charts, which `find_parts` has collected."""
         evidence: PhraseEvidence = analysis.evidence
         return evidence
 
     def name_parts(self, analysis: Analysis[PartialPhrase]) -> list[str]:
-        """Write the labelled constituents of a sentence with their words; tags have no brackets.
-
-        analysis: the record of one sentence."""
+        """Write the labelled constituents of a sentence with their words; tags have no brackets."""
         words = analysis.inputs[0].sentence
         names = []
         for part in self.labels.named(analysis.parts):
@@ -336,27 +337,35 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
             examples.append(span_choices(parts, self.labels, words, np.array([0, len(words)]), judged, correct))
         return examples
 
-    def assemble(self, analysis: Analysis[PartialPhrase], n_best: int = 1) -> list[list[Phrase]]:
+    def assemble(self, analysis: Analysis[PartialPhrase], n_best: int = 1) -> Analysis[PartialPhrase]:
         """Find up to `n_best` different trees of each sentence that have the required brackets, by falling gain.
 
-        analysis: the record of the first three steps."""
+        The record also gets the columns of these trees without functions, unless tags of words are known, on which p̂
+        does not depend."""
         forest = self._bracketings(analysis, n_best)
         derivations = trusted_derivations(forest.forest, forest.weight, n_best)
+        columns = forest.columns(derivations, self.part_names.names)
         trees: list[list[Phrase]] = [[] for _ in analysis.inputs]
+        kept: list[int] = []
         sentence = forest.sentence[derivations.component].tolist()
-        for at, plain in zip(sentence, forest.columns(derivations).trees(forest.words), strict=True):
+        for number, (at, tree) in enumerate(zip(sentence, columns.trees(analysis.evidence.words), strict=True)):
             given = analysis.inputs[at]
-            tree = _with_tags(plain, given)
-            # Two trees may differ in tags that are known.
-            if not (given.constraints.tags and tree in trees[at]) and _obeys(tree, given.constraints):
-                trees[at].append(tree)
-        if self.functions is None:
-            return trees
-        chains = analysis.evidence.chains
-        return [
-            self.functions.label(several, given.sentence, chains.of_sentence(at)) if several else []
-            for at, (several, given) in enumerate(zip(trees, analysis.inputs, strict=True))
-        ]
+            if given.constraints is not ANY_TREE:
+                tree = _with_tags(tree, given)
+                # Two trees may differ in tags that are known.
+                if tree in trees[at] or not _obeys(tree, given.constraints):
+                    continue
+            trees[at].append(tree)
+            kept.append(number)
+        assembled = columns._replace(root=columns.root[kept], n_phrases=columns.n_phrases[kept])
+        if self.functions is not None:
+            chains = analysis.evidence.chains
+            trees = [
+                self.functions.label(several, given.sentence, chains.of_sentence(at)) if several else []
+                for at, (several, given) in enumerate(zip(trees, analysis.inputs, strict=True))
+            ]
+        has_tags = any(map(_has_tags, analysis.inputs))
+        return analysis._replace(trees=trees, assembled=None if has_tags else assembled)
 
     def _bracketings(self, analysis: Analysis[PartialPhrase], n_best: int) -> PhraseForest:
         """Build the forest of all trees that consist of the found constituents, with the gains of the constituents."""
@@ -369,7 +378,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
             keep = (gain > 0.0) | (width == np.diff(evidence.start)[chains.sentence]) | (width == 1)
             chains = chains.take(keep)
             gain = gain[keep]
-        return build_bracketings(chains, gain, self.part_names.names, evidence.words, evidence.start)
+        return build_bracketings(chains, gain, evidence.start)
 
     def _is_required(self, chains: Parts, sentences: Sequence[PartialPhrase]) -> BoolArray:
         """Tell which constituents (K,) are required: all chains over a required span that have its label, if any."""
@@ -393,17 +402,13 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         lists = group_by_words(trees)
         sentences = [list(of_sentence[0].words()) for of_sentence in lists]
         grammars = [member.for_sentences(sentences) for member in self.members]
-        return self._weight(PhraseColumns.of(lists, grammars[0].start.tolist()), grammars)
+        return self._weight(PhraseColumns.of(lists, grammars[0].start, self.part_names), grammars)
 
-    def score_trees(self, analysis: Analysis[PartialPhrase], trees: Sequence[Sequence[Phrase]]) -> SignedLog:
-        """Estimate p̂ of trees of sentences whose words are looked up, unless their tags are constrained."""
-        grammars = [charts.grammar for charts in analysis.charts]
-        if any(given.constraints.tags for given in analysis.inputs):  # of which p̂ does not depend
-            words = [given.sentence for given in analysis.inputs]
-            grammars = [member.for_sentences(words) for member in self.members]
-        if self.functions is not None:
-            trees = [list(map(without_functions, of_sentence)) for of_sentence in trees]
-        return self._weight(PhraseColumns.of(trees, grammars[0].start.tolist()), grammars)
+    def score_trees(self, analysis: Analysis[PartialPhrase]) -> SignedLog:
+        """Estimate p̂ of trees, with the columns that assembly found, if there are any."""
+        if analysis.assembled is None:
+            return self._weigh([without_functions(tree) for trees in analysis.trees for tree in trees])
+        return self._weight(analysis.assembled, [charts.grammar for charts in analysis.charts])
 
     def _input_of(self, tree: Phrase, number: int) -> tuple[Hashable, PartialPhrase]:
         words = tuple(tree.words())
@@ -411,17 +416,23 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
 
     def _posteriors_of(self, analysis: Analysis[PartialPhrase], trees: Sequence[Sequence[Phrase]]) -> list[FloatArray]:
         start = analysis.evidence.start
-        return PhraseColumns.of(trees, start.tolist()).values(analysis.judged, self.labels, start)
+        return PhraseColumns.of(trees, start).values(analysis.judged, self.labels, start)
+
+    @cached_property
+    def _own_chains(self) -> list[IntArray]:
+        """The numbers of chains of labels under each grammar; -1 for a chain that it lacks, and for unknown ones."""
+        names = self.part_names.names
+        return [np.append(Vocabulary(member.part_names).numbers(names), -1) for member in self.members]
 
     def _weight(self, columns: PhraseColumns, grammars: Sequence[SentenceGrammar]) -> SignedLog:
         """Average the probabilities of trees under each grammar of their sentences."""
-        pairs = zip(self.members, grammars, strict=True)
-        return SignedLog.mean([member.weighed(columns, grammar).weight() for member, grammar in pairs])
+        chain = np.minimum(columns.chain, len(self.part_names))
+        of_members = zip(self.members, self._own_chains, grammars, strict=True)
+        return SignedLog.mean([member.weighed(columns, own[chain], of).weight() for member, own, of in of_members])
 
     def fallback(self, analysis: Analysis[PartialPhrase], at: int) -> Phrase:
         """Make a tree with the label FALLBACK over the required brackets and each word's most frequent tag.
 
-        analysis: the record of several sentences.
         at: the number of the sentence."""
         given = analysis.inputs[at]
         tags = self.members[0].most_frequent_tags(analysis.charts[0].grammar.of_sentences(np.array([at])))

@@ -298,15 +298,11 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         return [] if self.arcs is None else [self.arcs]
 
     def evidence(self, analysis: Analysis[PartialDependencies]) -> ArcEvidence:
-        """Collect the words of sentences.
-
-        analysis: the record of the first two steps."""
+        """Collect the words of sentences."""
         return ArcEvidence.of([given.sentence for given in analysis.inputs], self.options)
 
     def name_parts(self, analysis: Analysis[PartialDependencies]) -> list[str]:
-        """Write the arcs of a sentence with the words at their ends.
-
-        analysis: the record of one sentence."""
+        """Write the arcs of a sentence with the words at their ends."""
         words = ["ROOT", *analysis.inputs[0].sentence.forms]
         arcs = zip(analysis.parts.begin.tolist(), analysis.parts.end.tolist(), strict=True)
         return [f"{words[head]} {head} → {words[word]} {word}" for head, word in arcs]
@@ -319,7 +315,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
 
     def assemble(
         self, analysis: Analysis[PartialDependencies], n_best: int = 1, *, projective: bool = True
-    ) -> list[list[DependencySentence]]:
+    ) -> Analysis[PartialDependencies]:
         """Find up to `n_best` trees of each sentence, with tags and relations.
 
         analysis: the record of the first three steps.
@@ -335,21 +331,20 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         if n_candidates > n_best:
             unlabelled = self._with_relations_in_view(unlabelled, arcs, n_best)
         labelled = iter(self.labelled(list(chain.from_iterable(unlabelled))))
-        return [
+        trees = [
             [given.constraints.with_known_relations(next(labelled)) for _ in of_sentence]
             for given, of_sentence in zip(analysis.inputs, unlabelled, strict=True)
         ]
+        return analysis._replace(trees=trees)
 
-    def score_trees(
-        self, analysis: Analysis[PartialDependencies], trees: Sequence[Sequence[DependencySentence]]
-    ) -> SignedLog:
+    def score_trees(self, analysis: Analysis[PartialDependencies]) -> SignedLog:
         """Estimate p̂ of trees of sentences whose words are looked up, unless trees have tags that sentences lack."""
-        every = list(chain.from_iterable(trees))
+        every = list(chain.from_iterable(analysis.trees))
         tags_of = self.options.tags_of
-        pairs = zip(analysis.inputs, trees, strict=True)
+        pairs = zip(analysis.inputs, analysis.trees, strict=True)
         if any(tags_of(tree) != tags_of(given.sentence) for given, several in pairs for tree in several):
             return self._weigh(every)
-        sentence_of = np.repeat(np.arange(len(trees)), list(map(len, trees)))
+        sentence_of = np.repeat(np.arange(len(analysis.trees)), list(map(len, analysis.trees)))
         grammars = [charts.grammar.of_sentences(sentence_of) for charts in analysis.charts]
         return SignedLog.mean(
             [member.weighed(every, of).weight() for member, of in zip(self.members, grammars, strict=True)]
@@ -420,7 +415,6 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
     def fallback(self, analysis: Analysis[PartialDependencies], at: int) -> DependencySentence:
         """Make a tree that is flat below the first word, except for required and forbidden arcs.
 
-        analysis: the record of several sentences.
         at: the number of the sentence."""
         sentence, constraints = analysis.inputs[at]
         heads: tuple[int, ...] | None = (0, *[1] * (len(sentence.forms) - 1))

@@ -77,9 +77,7 @@ class Parser(
         return sentence  # type: ignore[no-any-return]
 
     def name_parts(self, analysis: Analysis[Partial[Sentence, Constraints]]) -> list[str]:
-        """Write the parts of a sentence with their words.
-
-        analysis: the record of one sentence."""
+        """Write the parts of a sentence with their words."""
         words = self._words(analysis.inputs[0].sentence)
         _, begin, end, label, _ = (column.tolist() for column in analysis.parts)
         rows = zip(begin, end, label, strict=True)

@@ -26,24 +26,22 @@ class WeighedForest(NamedTuple):
     forest: the derivations, with a component for each of C inputs or trees.
     log_factor: (C,) the logarithm of a factor of all derivations of a component; 0 for none.
     factors: (I,) the factor of each item, for every derivation that has the item; None if all are 1.
-    tree: (K,) the number of the tree of each of K roots, where trees share items, so that they are one component.
-    trusted: whether the library built the forest with rules of these operators, so that it needs no further check."""
+    trusted: whether the library built the forest with rules of these operators, so that it needs no further check.
+    The components of such a forest may share items; they have weights, but no marginals."""
 
     operators: ObservableOperators
     forest: Forest
     log_factor: FloatArray | float = 0.0
     factors: FloatArray | None = None
-    tree: IntArray | None = None
     trusted: bool = False
 
     def weight(self) -> SignedLog:
-        """Sum the weights of the derivations of each component, or of each tree if trees share items."""
-        of_tree = self.forest if self.tree is None else self.forest._replace(component=self.tree)
+        """Sum the weights of the derivations of each component."""
         if self.trusted:
             inner = trusted_inside(self.operators, self.forest, self.factors)
-            sign, log = SignedLog.from_scaled(*root_sums(self.operators, of_tree, inner))
+            sign, log = SignedLog.from_scaled(*root_sums(self.operators, self.forest, inner))
         else:
-            sign, log = total_weight(self.operators, of_tree, inside(self.operators, self.forest, self.factors))
+            sign, log = total_weight(self.operators, self.forest, inside(self.operators, self.forest, self.factors))
         return SignedLog(sign, log + self.log_factor)
 
     def marginals(self) -> FloatArray:
@@ -83,7 +81,9 @@ class Analysis(NamedTuple, Generic[Input]):
     found: what each member finds in them; all members number labels alike.
     parts: the parts, with the mean of their posteriors over the members that derive an input.
     judged: the same parts, with the posteriors that the judges replaced these by.
-    evidence: what judges and assembly need besides, if the formalism collects it with the parts."""
+    evidence: what judges and assembly need besides, if the formalism collects it with the parts.
+    trees: the trees of each input, by falling gain.
+    assembled: what the last step needs of these trees besides, if the formalism collects it with them."""
 
     inputs: Sequence[Input]
     charts: Sequence[Any]
@@ -91,6 +91,8 @@ class Analysis(NamedTuple, Generic[Input]):
     parts: Parts
     judged: Parts
     evidence: Any = None
+    trees: Sequence[Sequence[Any]] = ()
+    assembled: Any = None
 
     @property
     def n_members(self) -> IntArray:

@@ -161,12 +161,11 @@ class Member(ShortRepr, Generic[Input, Tree]):
         for part, kind in ((weighed.operators, ObservableOperators), (weighed.forest, Forest)):
             if not isinstance(part, kind):
                 raise TypeError(f"{name} must return a WeighedForest with a {kind.__name__}, not {part!r:.60}")
-        of_tree = weighed.forest if weighed.tree is None else weighed.forest._replace(component=weighed.tree)
-        if of_tree.n_components != len(given):
+        if weighed.forest.n_components != len(given):
             what = "inputs" if question == "chart" else "trees"
             raise ValueError(
                 f"{name} must return a forest with one component for each of the {len(given)} {what}, "
-                f"not {of_tree.n_components}"
+                f"not {weighed.forest.n_components}"
             )
         checked_forest: WeighedForest = weighed
         return checked_forest
@@ -316,9 +315,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         return [self.part_names.numbers(member.part_names) for member in self.members]
 
     def find_parts(self, inputs: Sequence[Input], charts: Sequence[Any]) -> Analysis[Input]:
-        """Take the second step: find the parts of trees, with the mean of their posteriors under the members that
-
-        derive an input.
+        """Take the second step: find the parts of trees, with their mean posteriors under the members that derive them.
 
         inputs: T inputs, in the form that members take.
         Raises ValueError if there are not as many charts as members, or members have no parts in common."""
@@ -346,15 +343,11 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         return ()
 
     def evidence(self, analysis: Analysis[Input]) -> Any:
-        """Collect what the judges know of the inputs beside the parts; by default the record itself.
-
-        analysis: the record of the first two steps."""
+        """Collect what the judges know of the inputs beside the parts; by default the record itself."""
         return analysis
 
     def judge_parts(self, analysis: Analysis[Input]) -> Analysis[Input]:
-        """Take the third step: let the judges re-weigh the parts.
-
-        analysis: the record of the first two steps."""
+        """Take the third step: let the judges re-weigh the parts."""
         parts = analysis.parts
         if judges := self.judges:
             evidence = self.evidence(analysis)
@@ -368,13 +361,11 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         inputs: one or more inputs, in the form that members take."""
         return self.judge_parts(self.find_parts(inputs, self.chart(inputs)))
 
-    def assemble(self, analysis: Analysis[Input], n_best: int = 1) -> list[list[Tree]]:
+    def assemble(self, analysis: Analysis[Input], n_best: int = 1) -> Analysis[Input]:
         """Take the fourth step: find up to `n_best` different trees of each input, by falling gain.
 
         By default, they are the derivations in the charts of all members with the largest sums of the posteriors of
-        their edges' parts.
-
-        analysis: the record of the first three steps."""
+        their edges' parts."""
         candidates: list[list[tuple[float, Tree]]] = [[] for _ in analysis.inputs]
         gain = np.append(analysis.judged.posterior, 0.0)
         for member, found in zip(self.members, analysis.found, strict=True):
@@ -388,11 +379,11 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
                     if all(tree != other for _, other in candidates[at]):
                         candidates[at].append((derivation.score, tree))
         best = (sorted(of_input, key=lambda pair: -pair[0])[:n_best] for of_input in candidates)
-        return [[tree for _, tree in of_input] for of_input in best]
+        return analysis._replace(trees=[[tree for _, tree in of_input] for of_input in best])
 
-    def score_trees(self, analysis: Analysis[Input], trees: Sequence[Sequence[Tree]]) -> SignedLog:
+    def score_trees(self, analysis: Analysis[Input]) -> SignedLog:
         """Take the fifth step: estimate p̂ of the trees of all inputs, one after the other; there is at least one."""
-        return self._weigh(list(chain.from_iterable(trees)))
+        return self._weigh(list(chain.from_iterable(analysis.trees)))
 
     def fallback(self, analysis: Analysis[Input], at: int) -> Tree | None:
         """Make a tree of an input that no member derives; None if it has no tree.
@@ -409,12 +400,12 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         n_best: the largest number of trees of an input.
         scored: whether to compute p̂ of trees.
         settings: further settings of the formalism."""
-        trees = self.assemble(analysis, n_best, **settings)
-        n_trees = sum(map(len, trees))
-        weight = self.score_trees(analysis, trees) if scored and n_trees else SignedLog.unknown(n_trees)
+        analysis = self.assemble(analysis, n_best, **settings)
+        n_trees = sum(map(len, analysis.trees))
+        weight = self.score_trees(analysis) if scored and n_trees else SignedLog.unknown(n_trees)
         weights = zip(weight.sign.tolist(), weight.log.tolist(), strict=True)
         parses: list[Parses[Tree]] = self.several()
-        for at, of_input in enumerate(trees):
+        for at, of_input in enumerate(analysis.trees):
             found = Parses(Parse(tree, *next(weights)) for tree in of_input)
             if not found and (flat := self.fallback(analysis, at)) is not None:
                 found.append(Parse(flat, 0, -np.inf, is_fallback=True))

@@ -339,7 +339,7 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
         parts, judged = (each._replace(sentence=full[each.sentence]) for each in (found.parts, found.judged))
         return found._replace(inputs=inputs, parts=parts, judged=judged)
 
-    def assemble(self, analysis: Analysis[Input], n_best: int = 1) -> list[list[list[Any]]]:
+    def assemble(self, analysis: Analysis[Input], n_best: int = 1) -> Analysis[Input]:
         """Find up to `n_best` sequences of tags with the largest sums of posteriors.
 
         analysis: the record of the first three steps."""
@@ -348,7 +348,7 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
             observed = self._observed(given)
             posteriors = tag_matrix(analysis.judged.of_sentence(at), [observed], self.grammar.n_tags)
             trees.append([self.grammar.joined(observed, tags) for tags in n_best_tags(posteriors, n_best)])
-        return trees
+        return analysis._replace(trees=trees)
 
     def _weigh(self, trees: list[list[Any]]) -> SignedLog:
         if not self.grammar.has_tags:

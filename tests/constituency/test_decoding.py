@@ -22,8 +22,8 @@ def constituents(rows: list[tuple[int, int, int]]) -> Parts:
     return Parts(np.zeros_like(first), first, end, chain, np.ones(len(rows)))
 
 
-def best_trees(trees: PhraseForest, k: int) -> list[Phrase]:
-    return trees.columns(n_best_derivations(trees.forest, trees.weight, k)).trees(trees.words)
+def best_trees(trees: PhraseForest, words: list[str], k: int) -> list[Phrase]:
+    return trees.columns(n_best_derivations(trees.forest, trees.weight, k), CHAINS).trees(words)
 
 
 def chained(chain: int, children: tuple[Phrase | str, ...]) -> Phrase:
@@ -70,7 +70,7 @@ def test_the_best_trees_are_the_first_of_all(case: tuple[list[str], dict[tuple[i
     words, gains = case
     every = every_tree(gains, words)
     rows, gain = list(gains), np.array(list(gains.values()))
-    trees = best_trees(build_bracketings(constituents(rows), gain, CHAINS, words, np.array([0, len(words)])), k)
+    trees = best_trees(build_bracketings(constituents(rows), gain, np.array([0, len(words)])), words, k)
     assert len(trees) == len(set(trees)) == min(k, len(every))
     assert [every[tree] for tree in trees] == pytest.approx(sorted(every.values(), reverse=True)[:k], abs=1e-9)
 
@@ -84,21 +84,18 @@ def test_the_trees_of_a_sentence_do_not_depend_on_its_batch(
     batch = Parts.join([constituents(list(gains)) for _, gains in cases])
     gain = np.array([gain for _, gains in cases for gain in gains.values()])
     words = [word for words, _ in cases for word in words]
-    forest = build_bracketings(batch, gain, CHAINS, words, start)
+    forest = build_bracketings(batch, gain, start)
     found = n_best_derivations(forest.forest, forest.weight, k)
-    columns = forest.columns(found)
-    columns.check()
+    columns = forest.columns(found, CHAINS)
     trees = columns.trees(words)
     lists: list[list[Phrase]] = [[] for _ in cases]
     for at, tree in zip(forest.sentence[found.component].tolist(), trees, strict=True):
         lists[at].append(tree)
     for (own, gains), of_sentence in zip(cases, lists, strict=True):
-        alone = build_bracketings(
-            constituents(list(gains)), np.array(list(gains.values())), CHAINS, own, np.array([0, len(own)])
-        )
-        assert of_sentence == best_trees(alone, k)
+        alone = build_bracketings(constituents(list(gains)), np.array(list(gains.values())), np.array([0, len(own)]))
+        assert of_sentence == best_trees(alone, own, k)
     # The nodes are those of the trees that are read, though in another order.
-    read = PhraseColumns.of(lists, start.tolist())
+    read = PhraseColumns.of(lists, start)
     assert read.trees(words) == trees
     assert read.n_phrases.tolist() == columns.n_phrases.tolist()
     assert sorted(read.place.tolist()) == sorted(columns.place.tolist())
@@ -112,6 +109,6 @@ def test_long_sentences_have_room_for_all_edges() -> None:
     width = found.end - found.begin
     words = [str(i) for i in range(n)]
     gain = np.where((width == 2) & (found.begin % 2 == 0), 1.0, -1.0)
-    (tree,) = best_trees(build_bracketings(found, gain, CHAINS, words, np.array([0, len(words)])), 1)
+    (tree,) = best_trees(build_bracketings(found, gain, np.array([0, len(words)])), words, 1)
     assert tree.bracketed().count("(B") == n // 2
     assert list(tree.words()) == words

@@ -149,8 +149,11 @@ def test_trees_that_share_phrases_weigh_as_much_as_alone() -> None:
         Phrase("S", (leaf, twice)),
     ]
     for some in (given, [parse.tree for parse in model.parse_nbest(WORDS, 20)]):
-        columns = PhraseColumns.of([some], [0])
-        assert len(columns.chain) < sum(len(PhraseColumns.of([[tree]], [0]).chain) for tree in some)
+        start = np.zeros(1, dtype=np.int64)
+        columns = PhraseColumns.of([some], start)
+        assert len(columns.chain) < sum(
+            len(PhraseColumns.of([[tree]], np.zeros(1, dtype=np.int64)).chain) for tree in some
+        )
         alone = [model.score([deepcopy(tree)]).log[0] for tree in some]
         assert np.isfinite(alone).all()
         np.testing.assert_allclose(model.score(some).log, alone, rtol=1e-12)
@@ -167,7 +170,7 @@ def test_values_of_shared_constituents_are_those_of_each_tree() -> None:
     rows = [(0, part.first, part.end, labels.names.index(part.label) + size * part.is_tag) for part in value]
     order = np.random.default_rng(0).permutation(len(rows))
     labelled = Parts(*np.array(rows)[order].T, np.array(list(value.values()))[order])
-    found = PhraseColumns.of([some, some[:1]], [0, 3]).values(labelled, labels, np.array([0, 3, 6]))
+    found = PhraseColumns.of([some, some[:1]], np.array([0, 3, 6])).values(labelled, labels, np.array([0, 3, 6]))
     for tree, row in zip(some, found, strict=False):
         assert row.tolist() == [value.get(part, 0.0) for part in list_constituents(tree)]
     assert not found[2].any()  # the words of another sentence
