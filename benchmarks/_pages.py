@@ -9,8 +9,9 @@ from pathlib import Path
 from benchmarks._results import ROOT, Benchmark, Result, about, is_peer, plan, read_results
 
 RESULTS_PAGE = ROOT / "benchmarks/RESULTS.md"
-PAGES = ("README.md", "docs/*.md", "docs/*/*.md")
+PAGES = ("README.md", "docs/*.md")
 MARKER = re.compile(r"<!-- results: ([^\n]*?) -->\n.*?<!-- end -->", re.DOTALL)
+FIGURE = re.compile(r"<!-- figure: ([^\n]*?) \| ([^\n]*?) \| ([^\n]*?) -->[^<\n]*<!-- end -->")
 COMMIT = "commit"  # the last column of a table whose rows are of several commits
 NUMBER = re.compile(r"[-+<]? ?[\d,.]+\b.*|-?")  # a cell that stands on the right
 
@@ -49,7 +50,7 @@ def selected(results: Sequence[Result], request: str) -> tuple[list[Result], lis
 
 
 def filled(text: str, results: Sequence[Result]) -> str:
-    """Put tables into all their places in a page, each with the day and the commit of its rows."""
+    """Put tables and single figures into all their places in a page; a table has the day and the commit of its rows."""
 
     def table(found: re.Match[str]) -> str:
         """Write a table between its markers."""
@@ -57,7 +58,20 @@ def filled(text: str, results: Sequence[Result]) -> str:
         told = f"{markdown(with_commits(rows, columns))}\nMeasured: {when(rows)}.\n"
         return f"<!-- results: {found[1]} -->\n{told}<!-- end -->"
 
-    return MARKER.sub(table, text)
+    def figure(found: re.Match[str]) -> str:
+        """Write one cell between its markers."""
+        return f"<!-- figure: {' | '.join(found.groups())} -->{row_of(results, found).cells[found[2]]}<!-- end -->"
+
+    return FIGURE.sub(figure, MARKER.sub(table, text))
+
+
+def row_of(results: Sequence[Result], found: re.Match[str]) -> Result:
+    """Find the row of a single figure, `TABLE | COLUMN | KEY`, where the cells of a key have commas between them."""
+    name, _, key = found.groups()
+    for result in results:
+        if result.name == (name, *key.split(", ")):
+            return result
+    raise SystemExit(f"results: {name}: there is no row {key}")
 
 
 def section(benchmarks: Sequence[Benchmark], results: Sequence[Result]) -> str:
@@ -96,7 +110,7 @@ def results_page(results: Sequence[Result]) -> str:
 def _marked() -> dict[Path, str]:
     """Read all pages that have markers."""
     texts = {path: path.read_text(encoding="utf-8") for pattern in PAGES for path in sorted(ROOT.glob(pattern))}
-    return {path: text for path, text in texts.items() if MARKER.search(text)}
+    return {path: text for path, text in texts.items() if MARKER.search(text) or FIGURE.search(text)}
 
 
 def pages() -> dict[Path, str]:
@@ -110,4 +124,5 @@ def shown() -> list[Result]:
     results = read_results()
     requests = [request for text in _marked().values() for request in MARKER.findall(text)]
     rows = [row for request in requests for row in selected(results, request)[0]]
+    rows += [row_of(results, found) for text in _marked().values() for found in FIGURE.finditer(text)]
     return list({row.name: row for row in rows}.values())

@@ -6,7 +6,7 @@ The smallest model with a hidden state, and the fact on which everything else re
 given the state have a matrix whose rank is the number of states.
 
 The course has five parts: this one, :doc:`a chain <course_2_chain>`, :doc:`a tree <course_3_tree>`, :doc:`a grammar
-<in_a_hundred_lines>` and :doc:`what a sample leaves open <course_5_sample>`.  Each runs in a minute at
+<course_4_grammar>` and :doc:`what a sample leaves open <course_5_sample>`.  Each runs in a minute at
 most, as ``python docs/course_1_coins.py`` or as a notebook.
 """
 

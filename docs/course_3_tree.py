@@ -46,7 +46,7 @@ figure = plot_matrices({"Ω, a b | c d": omega, "a c | b d": other})
 # Projections
 # -----------
 # The singular vectors keep of nine numbers the two that tell states apart.  The mean of the product of both projections
-# is the identity matrix, as :doc:`the hundred lines <in_a_hundred_lines>` explain.
+# is the identity matrix, as :doc:`the hundred lines <course_4_grammar>` explain.
 
 U, sigma, Vt = np.linalg.svd(omega)
 y = U[:, :2]  # of each inside, a row
@@ -79,4 +79,4 @@ figure = plot_matrices({"top": top, "pair, first": pair[0], "pair, second": pair
 # What comes next
 # ---------------
 # Here all trees have one shape, and each node its own operators.  A grammar has trees of any shape, and nodes of one
-# symbol share their operators: :doc:`the method in a hundred lines <in_a_hundred_lines>`.
+# symbol share their operators: :doc:`the method in a hundred lines <course_4_grammar>`.

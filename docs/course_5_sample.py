@@ -2,7 +2,7 @@
 Course 5: what a sample leaves open
 ===================================
 
-:doc:`The method in a hundred lines <in_a_hundred_lines>` has trained a grammar.  Here are its matrices, the errors of
+:doc:`The method in a hundred lines <course_4_grammar>` has trained a grammar.  Here are its matrices, the errors of
 its estimates, the number of its states, and estimates below zero: all that a finite treebank leaves open.
 """
 
@@ -14,7 +14,7 @@ its estimates, the number of its states, and estimates below zero: all that a fi
 
 from functools import partial
 
-import in_a_hundred_lines as page
+import course_4_grammar as page
 import numpy as np
 
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, prepare

@@ -1,4 +1,4 @@
-"""Write the table of equations, docs/equations.md, from docstrings: `python -m tests.equations`.
+"""Print where the papers are computed and tested, from docstrings: `python -m tests.equations`.
 
 A docstring cites a theorem, an equation, a figure, an algorithm, a table or a slide of one of the papers below.  The
 cited paper is the last paper that the sentence, or the row of a table, names before the citation.  If there is none, it
@@ -15,9 +15,8 @@ from typing import NamedTuple
 
 from tests.documents import ROOT
 
-__all__ = ["CLAIMS", "FILE", "Claim", "citations", "files_of_tests", "reference"]
+__all__ = ["CLAIMS", "Claim", "citations", "files_of_tests", "reference"]
 
-FILE = ROOT / "docs/equations.md"
 FOLDERS = {"spectral_latent": "spectral_latent", "benchmarks/papers": "benchmarks"}  # and what names are relative to
 PAPERS = {  # the words by which docstrings name each paper
     "long paper": r"[Ll]ong paper|[Ll]ong version|ACL 2012|Cohen et al\. \(?2012",
@@ -225,8 +224,7 @@ BEGINNING = """\
 # The table of equations
 
 Each theorem, equation, figure, algorithm and table of the papers that the library computes: where it is in the code,
-and which tests check it. Made by `python -m tests.equations` from the docstrings, which cite the papers.
-[Errata](errata.md) lists the errors of the papers.
+and which tests check it.
 
 | name here | paper |
 | --- | --- |
@@ -236,13 +234,13 @@ and which tests check it. Made by `python -m tests.equations` from the docstring
 | Stratos et al. 2016 | "Unsupervised Part-Of-Speech Tagging with Anchor Hidden Markov Models" |
 
 The ACL version of Cohen et al. (2012) has the same results for factored rules; it is a special case
-([theory.md](theory.md), `test_the_acl_papers_model_is_a_special_case`). Equations 1 to 13 of the long paper define the
+(`test_the_acl_papers_model_is_a_special_case`). Equations 1 to 13 of the long paper define the
 model and its sums, and are in Figures 2 to 5; equations 22 to 34 are steps of proofs.
 """
 
 
 def reference() -> str:
-    """Write the page."""
+    """Write the table."""
     found = citations()
     parts = [BEGINNING]
     for paper in PAPERS:
@@ -256,4 +254,4 @@ def reference() -> str:
 
 
 if __name__ == "__main__":
-    FILE.write_text(reference(), encoding="utf-8")
+    print(reference())

@@ -1,6 +1,6 @@
 """The table of equations is complete: every citation has a claim, and every claim a citation and tests."""
 
-from tests.equations import CLAIMS, FILE, citations, files_of_tests, reference
+from tests.equations import CLAIMS, citations, files_of_tests
 
 
 def test_every_claim_is_cited_in_the_code() -> None:
@@ -15,7 +15,3 @@ def test_every_citation_is_a_claim() -> None:
 def test_the_tests_of_claims_exist() -> None:
     files = files_of_tests()
     assert [test for claim in CLAIMS.values() for test in claim.tests if test not in files] == []
-
-
-def test_the_page_is_what_the_docstrings_say() -> None:
-    assert FILE.read_text(encoding="utf-8") == reference(), "run `python -m tests.equations`"

@@ -305,7 +305,7 @@ def annotate(
     TREES is a file of bracketed trees, which may be absent; accepted trees are written to it at once, and all other
     text of it stays as it is.  TEXT has the sentences that wait for trees: a tokenised sentence on each line, or raw
     text with --text.  TREES.history keeps what every accepted tree replaced.  The address of the page has a token,
-    without which nobody is answered; SPECTRAL_LATENT_TOKEN sets it.  docs/guide/annotation.md shows the page.
+    without which nobody is answered; SPECTRAL_LATENT_TOKEN sets it.  docs/annotation.md shows the page.
 
     \b
     Examples:

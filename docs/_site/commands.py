@@ -9,18 +9,18 @@ from spectral_latent.cli import main
 
 __all__ = ["commands", "help_of", "reference"]
 
-_WIDTH = 110  # columns of the terminal
+_WIDTH = 86  # columns of the terminal, which a page shows without a scroll bar
 _BEGINNING = """\
 # Commands
 
 The help of each command, as `--help` prints it.
 
-Completion of commands, options and files by the tab key is part of the command:
+The tab key completes commands, options and files after one of these lines, for bash, zsh or fish:
 
 ```sh
-eval "$(_SPECTRAL_LATENT_COMPLETE=bash_source spectral-latent)"                  # in ~/.bashrc
-eval "$(_SPECTRAL_LATENT_COMPLETE=zsh_source spectral-latent)"                   # in ~/.zshrc
-_SPECTRAL_LATENT_COMPLETE=fish_source spectral-latent | source                   # in fish's config.fish
+eval "$(_SPECTRAL_LATENT_COMPLETE=bash_source spectral-latent)"
+eval "$(_SPECTRAL_LATENT_COMPLETE=zsh_source spectral-latent)"
+_SPECTRAL_LATENT_COMPLETE=fish_source spectral-latent | source
 ```
 """
 

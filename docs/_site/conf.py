@@ -4,7 +4,7 @@ from pathlib import Path
 
 from commands import reference
 from docstrings import to_restructured_text
-from links import to_site
+from links import front_page, to_site
 from sphinx.application import Sphinx
 
 import spectral_latent
@@ -31,7 +31,7 @@ python_use_unqualified_type_names = True
 sphinx_gallery_conf = {
     "examples_dirs": ["."],  # the programs in docs, whose pages come to docs/tutorials
     "gallery_dirs": ["tutorials"],
-    "within_subsection_order": "order.Order",
+    "within_subsection_order": "FileNameSortKey",
     "filename_pattern": "/",  # all are run
     "abort_on_example_error": True,
     "show_signature": False,
@@ -40,9 +40,10 @@ sphinx_gallery_conf = {
 }
 
 
-def _link_pages(_app: Sphinx, _page: str, text: list[str]) -> None:
-    """Translate the links of a page in place."""
-    text[0] = to_site(text[0])
+def _link_pages(app: Sphinx, page: str, text: list[str]) -> None:
+    """Translate the links of a page in place; the front page is the README, and the tables of contents of its file."""
+    readme = Path(app.srcdir, "../README.md").read_text(encoding="utf-8") if page == "index" else ""
+    text[0] = front_page(readme) + to_site(text[0])
 
 
 def _write_docstring(_app: Sphinx, _what: str, _name: str, _object: object, _options: object, lines: list[str]) -> None:

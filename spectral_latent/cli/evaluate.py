@@ -55,7 +55,7 @@ def evaluate(model: str, gold: tuple[str, ...], unsupervised: bool, as_json: boo
     """Compare the output of a model with gold trees or gold tags.
 
     A constituency parser gets precision, recall and F1 as EVALB counts them, a dependency parser attachment scores, and
-    a tagger accuracies, in percent; docs/guide/command_line.md explains all figures.
+    a tagger accuracies, in percent; docs/command_line.md explains all figures.
 
     \b
     Examples:

@@ -297,7 +297,7 @@ def training_options(*presets: str, formats: Sequence[str]) -> _Decorator:
         click.option(
             "--preset",
             type=click.Choice(presets),
-            help="Settings that go well together; see docs/settings.md.  [default: fast]",
+            help="Settings that go well together; see docs/training.md.  [default: fast]",
         ),
         click.option(
             "--estimator",

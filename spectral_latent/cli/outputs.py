@@ -27,7 +27,7 @@ __all__ = [
 Write = Callable[[str], object]
 
 LEFT = {  # what to use in the place of commands, options and formats that left
-    "recipe": "type the commands `train` and `evaluate`, which docs/treebanks.md lists",
+    "recipe": "type the commands `train` and `evaluate`, which docs/command_line.md lists",
     "papers": "run `python -m benchmarks.papers` in a checkout of the project",
     **{
         name: f"use `spectral-latent-annotate {name}`, which is installed with this command"

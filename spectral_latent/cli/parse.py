@@ -86,7 +86,7 @@ def parse(
 ) -> None:
     """Parse the sentences of FILE or of standard input.
 
-    FILE has a tokenised sentence on each line, or another format of docs/guide/command_line.md; raw text needs --text.
+    FILE has a tokenised sentence on each line, or another format of docs/command_line.md; raw text needs --text.
     A constituency parser prints a tree in brackets for each sentence, a dependency parser CoNLL-U.  Tags that FILE has
     are obeyed.
 

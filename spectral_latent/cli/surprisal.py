@@ -44,7 +44,7 @@ def surprisal(
 
     The surprisal of a word is -log p(word | words before it), summed over all trees and continuations.  MODEL is a
     parser or tagger with probabilities, or a model of sequences without tags.  The output is a table with a header and
-    tabs; docs/guide/surprisal.md describes its columns.  --errors adds the column of standard errors.
+    tabs; docs/surprisal.md describes its columns.  --errors adds the column of standard errors.
 
     \b
     Examples:

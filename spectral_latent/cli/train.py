@@ -63,7 +63,7 @@ def train() -> None:
 def constituency(**given: Any) -> None:
     """Train a constituency parser, a latent-variable PCFG, on treebank trees.
 
-    MODEL is written whole when training has succeeded, or not at all.  See docs/guide/training.md.
+    MODEL is written whole when training has succeeded, or not at all.  See docs/training.md.
 
     \b
     Examples:

@@ -118,7 +118,7 @@ def test_what_left_says_what_to_use(run: Run, model: Path, tmp_path: Path) -> No
         (("parse", model, "-o", tmp_path / "new.parquet"), 2, "write JSON lines to a name in .jsonl"),
         (("parse", model, "--shard", "1/2"), 2, "divide the input, as by `split"),
         (("tag", model, "--resume"), 2, "divide the input by `split`"),
-        (("recipe", "list"), 2, "docs/treebanks.md"),
+        (("recipe", "list"), 2, "docs/command_line.md"),
     ):
         result = run(*arguments, stdin="They left .\n")
         assert (result.exit_code, result.stdout, remedy in result.stderr) == (status, "", True), result.stderr

@@ -154,8 +154,6 @@ def test_the_command_lines_that_are_shown_run(
     monkeypatch.chdir(tmp_path / "files")
     shell = _Shell(run)
     for line in PAGES[page]:
-        if page == "README.md" and "rerank" in line:
-            line = line.replace("MODEL", "wsj.model")
         shell.do(line)
 
 

@@ -45,7 +45,7 @@ def test_the_licence_of_the_models_is_the_same_wherever_it_is_said() -> None:
     name = spdx.replace("-", " ", 1).replace("SA-", "SA ")
     assert {model.licence for model in listed_models()} == {name}
     pages = {page: text for page, text in documents().items() if "CC BY" in text}
-    assert pages.keys() == {"docs/citing.md", "docs/icepahc.md"}  # the models' licence, and that of a treebank
+    assert pages.keys() == {"docs/citing.md", "docs/languages.md"}  # the models' licence, and that of a treebank
     assert set(re.findall(r"CC BY[\w-]* [\d.]+", pages["docs/citing.md"])) == {name}
     assert all(f"\n| `{model.name}` |" in pages["docs/citing.md"] for model in listed_models())
 

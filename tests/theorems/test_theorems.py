@@ -1,4 +1,4 @@
-"""The theorems of the long paper, each as one test over every structure; docs/theory.md refers to them.
+"""The theorems of the long paper, each as one test over every structure; docs/mathematics.md refers to them.
 
 Populations are enumerated, every tree with every choice of states, so that expectations are exact.
 """

@@ -14,7 +14,7 @@ from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Forest, SkeletalTrees, Vocabulary
 
-PAGE = Path(__file__).resolve().parents[1] / "docs/in_a_hundred_lines.py"
+PAGE = Path(__file__).resolve().parents[1] / "docs/course_4_grammar.py"
 
 
 @pytest.fixture(scope="module")

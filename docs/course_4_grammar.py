@@ -13,7 +13,7 @@ two states h2 and h3 of its children (LP, section 4).  No treebank has the state
 The spectral method never asks for them.  It uses one fact: given a node's symbol and state, its *inside* (the tree
 below it) says nothing more about its *outside* (the rest of the tree).
 
-Run it with ``python docs/in_a_hundred_lines.py``.
+Run it with ``python docs/course_4_grammar.py``.
 """
 
 # %%
