@@ -6,7 +6,7 @@
 | `print_consistency` | Theorem 3 | from M sampled trees, the error Σ |p̂(τ) - p(τ)| falls as 1/√M |
 | "marginals" | after Theorem 3 | the error |μ̂(a, i, j) / μ(a, i, j) - 1|, a mean over the nodes of trees |
 | `examples_needed`, `bound_of` | Theorem 3 | M_a, the examples of a symbol that the theorem asks for |
-| "counted once" | sections 7.1 and 8 | one node of each tree, as printed; see docs/mathematics.md for the error in that |
+| "counted once" | sections 7.1 and 8 | one node of each tree, as printed; docs/mathematics.md has the error in that |
 
 The paper proves both theorems and measures nothing.
 """
