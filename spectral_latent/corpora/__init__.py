@@ -12,6 +12,7 @@ from spectral_latent.corpora.nltk_trees import (
     sentence_to_nltk,
 )
 from spectral_latent.corpora.sources import constituency_trees, dependency_trees
+from spectral_latent.corpora.tables import parse_table
 from spectral_latent.corpora.tagged import (
     UNIVERSAL_TAGS,
     parse_tagged,
@@ -36,6 +37,7 @@ __all__ = [
     "parse_conllu",
     "parse_partial",
     "parse_partial_conllu",
+    "parse_table",
     "parse_tagged",
     "partial_from_nltk",
     "phrase_from_nltk",

@@ -15,6 +15,7 @@ from spectral_latent.model.parses import (
     complete,
 )
 from spectral_latent.model.parts import Parts
+from spectral_latent.model.regions import surprisal_of_regions
 from spectral_latent.model.surprisal import NextWords, Prefixes, Surprisal, Unit, entropies
 
 __all__ = [
@@ -38,4 +39,5 @@ __all__ = [
     "check_words",
     "complete",
     "entropies",
+    "surprisal_of_regions",
 ]
