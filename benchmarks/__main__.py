@@ -1,10 +1,11 @@
 """Run benchmarks, and make the tables of all pages from their results.
 
-    python -m benchmarks                  # the names, and the data that are not there
-    python -m benchmarks phrases theorems # run some; results.jsonl gets their rows
-    python -m benchmarks all              # run all whose data are there
-    python -m benchmarks tables           # write RESULTS.md, and the tables of README.md and docs
-    python -m benchmarks show climb       # print tables of results.jsonl
+    python -m benchmarks                           # what is claimed, the minutes it takes, and missing data
+    python -m benchmarks phrases theorems          # run some: new figures beside recorded ones
+    python -m benchmarks phrases theorems --record # and record their rows in results.jsonl
+    python -m benchmarks all                       # run all whose data are there
+    python -m benchmarks tables                    # write RESULTS.md, and the tables of README.md and docs
+    python -m benchmarks show climb                # print tables of results.jsonl
 
 The environment variable SPECTRAL_LATENT_DATA names the folder of the data that are not NLTK's.  A row that lacks a
 figure for want of data does not replace the published row.  `tables` lists the rows of README.md and docs that are
@@ -15,9 +16,21 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Collection, Sequence
 
-from benchmarks._pages import pages, section, shown
-from benchmarks._results import lacking, merged, plan, read_results, run, write_results
+from benchmarks._pages import markdown, pages, section, shown
+from benchmarks._results import (
+    Benchmark,
+    Result,
+    compared,
+    lacking,
+    merged,
+    peer_of,
+    plan,
+    read_results,
+    run,
+    write_results,
+)
 from benchmarks._stale import is_checkout, stale
 
 
@@ -25,35 +38,59 @@ def main() -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks of plan.toml, `all`, `tables` or `show`")
-    names = parser.parse_args().names
-    benchmarks = plan()
+    parser.add_argument("--record", action="store_true", help="write the rows into results.jsonl")
+    arguments = parser.parse_args()
+    names, benchmarks = arguments.names, plan()
     unknown = [name for name in names if name not in (*benchmarks, "all", "tables", "show")]
     if unknown:
         parser.error(
             f"{', '.join(unknown)}: no such benchmark; there are {', '.join(benchmarks)}, all, tables and show"
         )
-    if "show" in names:
+    if not names:
+        _print_claims(benchmarks.values(), read_results())
+    elif "show" in names:
         print(*(section([benchmarks[name]], read_results()) for name in names if name in benchmarks), sep="")
+    else:
+        for name in benchmarks if "all" in names else [name for name in names if name in benchmarks]:
+            _run(benchmarks[name], arguments.record)
+        if "tables" in names:
+            for path, text in pages().items():
+                path.write_text(text, encoding="utf-8")
+            _tell_stale()
+
+
+def _print_claims(benchmarks: Collection[Benchmark], results: Sequence[Result]) -> None:
+    """Print what each benchmark shows, its minutes when it was last recorded, its peers, and missing data."""
+    rows = []
+    for benchmark in benchmarks:
+        own = [result for result in results if result.table in benchmark.tables]
+        seconds = [result.cpu_seconds for result in own]
+        known = max((each for each in seconds if each is not None), default=None)
+        rows.append(
+            {
+                "benchmark": benchmark.name,
+                "claim": " ".join(filter(None, benchmark.tables.values())),
+                "CPU minutes": "" if known is None else f"{known / 60:.1f}",
+                "beside": ", ".join(dict.fromkeys(filter(None, map(peer_of, own)))),
+                "needs": ", ".join(benchmark.missing()),
+            }
+        )
+    print(markdown(rows), end="")
+
+
+def _run(benchmark: Benchmark, record: bool) -> None:
+    """Run a benchmark, print its figures beside the recorded ones, and record them if that is asked for."""
+    if missing := ", ".join(benchmark.missing()):
+        print(f"{benchmark.name}: not run; it needs {missing}", flush=True)
         return
-    for name, benchmark in benchmarks.items():
-        missing = ", ".join(benchmark.missing())
-        if not names:
-            print(f"{name}: {f'needs {missing}' if missing else benchmark.command}")
-        elif name not in names and "all" not in names:
-            continue
-        elif missing:
-            print(f"{name}: not run; it needs {missing}", flush=True)
-        else:
-            rows = run(benchmark)
-            old = read_results()
-            write_results(merged(old, rows))
-            for row, columns in lacking(old, rows).items():
-                print(f"{row}: the published row stays, for this run has no data for {', '.join(columns)}", flush=True)
-            print(f"{name}: {len(rows)} rows in {rows[0].cpu_seconds} CPU seconds", flush=True)
-    if "tables" in names:
-        for path, text in pages().items():
-            path.write_text(text, encoding="utf-8")
-        _tell_stale()
+    old, rows = read_results(), run(benchmark)
+    print(markdown(list(compared(old, rows))))
+    for row, columns in lacking(old, rows).items():
+        print(f"{row}: the published row stays, for this run has no data for {', '.join(columns)}")
+    if record:
+        write_results(merged(old, rows))
+    done = "recorded" if record else "not recorded; --record writes them into results.jsonl"
+    print(f"{benchmark.name}: {len(rows)} rows in {rows[0].cpu_seconds} CPU seconds, {done}", flush=True)
 
 
 def _tell_stale() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks._results import ROOT, Benchmark, Result, about, is_peer, plan, read_results
+from benchmarks._results import ROOT, Benchmark, Result, about, peer_of, plan, read_results
 
 RESULTS_PAGE = ROOT / "benchmarks/RESULTS.md"
 PAGES = ("README.md", "docs/*.md")
@@ -17,8 +18,9 @@ NUMBER = re.compile(r"[-+<]? ?[\d,.]+\b.*|-?")  # a cell that stands on the righ
 
 
 def markdown(rows: Sequence[dict[str, str]]) -> str:
-    """Write a table; columns of numbers stand on the right."""
-    head = list(dict.fromkeys(column for row in rows for column in row if column != COMMIT))
+    """Write a table without empty columns; columns of numbers stand on the right."""
+    filled_columns = [column for row in rows for column, cell in row.items() if cell and column != COMMIT]
+    head = [column for column in dict.fromkeys(itertools.chain(*rows)) if column in filled_columns]
     head += [COMMIT] * (COMMIT in rows[0])
     is_right = [all(NUMBER.fullmatch(row.get(column, "")) for row in rows) for column in head]
     rule = ["---:" if right else "---" for right in is_right]
@@ -28,9 +30,9 @@ def markdown(rows: Sequence[dict[str, str]]) -> str:
 
 def with_commits(results: Sequence[Result], columns: Sequence[str] = ()) -> list[dict[str, str]]:
     """Take the cells of rows, all or those of some columns, and the commits of this library's rows if these differ."""
-    several = len({result.commit for result in results if not is_peer(result)}) > 1
+    several = len({result.commit for result in results if not peer_of(result)}) > 1
     every = [{name: result.cells[name] for name in columns or result.cells} for result in results]
-    commits = ["" if is_peer(result) else result.commit for result in results]
+    commits = ["" if peer_of(result) else result.commit for result in results]
     return [cells | ({COMMIT: commit} if several else {}) for cells, commit in zip(every, commits, strict=True)]
 
 
@@ -89,7 +91,7 @@ def section(benchmarks: Sequence[Benchmark], results: Sequence[Result]) -> str:
 
 def when(results: Sequence[Result]) -> str:
     """Say when this library's rows were measured, and with which commit if there is one."""
-    results = [result for result in results if not is_peer(result)] or results
+    results = [result for result in results if not peer_of(result)] or results
     first, last = (choose(result.date for result in results) for choose in (min, max))
     if len({result.commit for result in results}) == 1:
         return f"commit {results[0].commit}, {first}"
@@ -100,11 +102,8 @@ def results_page(results: Sequence[Result]) -> str:
     """Write RESULTS.md."""
     by_title: dict[str, list[Benchmark]] = {}
     for benchmark in plan().values():
-        if benchmark.page:
-            by_title.setdefault(benchmark.title, []).append(benchmark)
-    others = ", ".join(f"`{benchmark.name}`" for benchmark in plan().values() if not benchmark.page)
-    end = f"\n## Other tables\n\n`python -m benchmarks show NAME` prints them: {others}.\n"
-    return about() + "".join(section(several, results) for several in by_title.values()) + end
+        by_title.setdefault(benchmark.title, []).append(benchmark)
+    return about() + "".join(section(several, results) for several in by_title.values())
 
 
 def _marked() -> dict[Path, str]:

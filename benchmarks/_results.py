@@ -32,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PLAN = ROOT / "benchmarks/plan.toml"
 RESULTS = ROOT / "benchmarks/results.jsonl"
 DATA = "SPECTRAL_LATENT_DATA"  # the folder of data that the plan's commands name
+PEERS = ("Berkeley parser", "MSTParser", "NLTK", "UDPipe", "hmmlearn", "scikit-splearn")  # begin their rows
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
@@ -47,7 +48,6 @@ class Benchmark(NamedTuple):
     seeds: the seeds that the figures depend on.
     note: what a reader must know of the tables.
     check: how a test runs the benchmark, or a cheap part of it; empty if no test does.
-    page: whether its tables are on RESULTS.md; all are in results.jsonl.
     """
 
     name: str
@@ -59,7 +59,6 @@ class Benchmark(NamedTuple):
     seeds: Sequence[int] = (0,)
     note: str = ""
     check: Mapping[str, Any] = MappingProxyType({})
-    page: bool = True
 
     def missing(self) -> list[str]:
         """List the data that are not there."""
@@ -117,9 +116,10 @@ def rooms() -> dict[str, list[str]]:
     return dict(tomllib.loads(PLAN.read_text(encoding="utf-8"))["rooms"])
 
 
-def is_peer(result: Result) -> bool:
-    """Tell whether a row is of another parser, which does not change with this library."""
-    return any(cell.startswith("Berkeley parser") for cell in result.name[1:])
+def peer_of(result: Result) -> str:
+    """Name the other program of a row, which does not change with this library; empty if the row is the library's."""
+    cells = (cell for cell in result.name[1:] if cell.startswith(PEERS))
+    return next(cells, "").partition(",")[0]
 
 
 def is_there(source: str) -> bool:
@@ -165,6 +165,32 @@ def merged(old: Sequence[Result], new: Sequence[Result]) -> list[Result]:
     by_name = {result.name: result for result in [*old, *(row for row in new if " ".join(row.name) not in without)]}
     tables = dict.fromkeys(result.table for result in [*old, *new])
     return [result for table in tables for result in by_name.values() if result.table == table]
+
+
+def compared(old: Sequence[Result], new: Sequence[Result]) -> Iterator[dict[str, str]]:
+    """Set the figures of new rows beside the recorded ones, with their difference where both are numbers.
+
+    >>> row = Result("t", 1, {"model": "fast", "F1": "85.8"}, "", "", "", (), None, "")
+    >>> list(compared([row], [row._replace(cells={"model": "fast", "F1": "86.0"})]))
+    [{'row': 't, fast', 'figure': 'F1', 'new': '86.0', 'recorded': '85.8', 'difference': '+0.2'}]
+    """
+    kept = {result.name: result.cells for result in old}
+    for result in new:
+        for column, cell in list(result.cells.items())[result.key :]:
+            recorded = kept.get(result.name, {}).get(column, "")
+            if cell or recorded:
+                found = [number(cell), number(recorded)]
+                difference = "" if None in found else f"{found[0] - found[1]:+.4g}"  # type: ignore[operator]
+                row = ", ".join(result.name)
+                yield dict(row=row, figure=column, new=cell, recorded=recorded, difference=difference)
+
+
+def number(cell: str) -> float | None:
+    """Read a cell that is a number."""
+    try:
+        return float(cell.replace(",", ""))
+    except ValueError:
+        return None
 
 
 def tables_in(text: str) -> Iterator[list[dict[str, str]]]:

@@ -1,32 +1,52 @@
-"""Compare the compiled inside pass with the same pass written with numpy, one edge at a time.
+"""Measure the passes of the engine, and the speed of parsing and tagging: alone, in batches and in several processes.
 
     python -m benchmarks.engine
+    python -m benchmarks.engine --model MODEL --source nltk:treebank:test --sentences 300 --n-best 50 --jobs 2
 
-Prints CPU milliseconds per sentence on pruned charts of the dev split of NLTK's treebank sample, and checks that both
-passes agree.  Also prints which share of the compiled pass is spent on checking the forest, and the speed of its
-arithmetic beside NumPy's product of two matrices (GEMM), and of a matrix and a vector (GEMV).
+For a parser of phrases it prints CPU milliseconds per sentence of the compiled inside pass on pruned charts, of the
+same pass written with NumPy, one edge at a time (both must agree), and of the check of a forest; and the arithmetic of
+the pass beside NumPy's product of two matrices (GEMM).
+
+For any parser it prints sentences per CPU second of `parse`, of `parse_all`, and of `parse_all` with `--n-best` trees
+of each sentence, and sentences per second of `parse_all` with one process and with several, which need as many free
+processors.  For a tagger it prints tokens per CPU second of `tag` and `tag_all`.  Each figure is the best of three.
 """
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import time
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from spectral_latent.constituency import ConstituencyModel, clean
-from spectral_latent.corpora import constituency_trees
-from spectral_latent.inference import inside, total_weight
-from spectral_latent.inference._checks import check_rules
+from benchmarks._measure import print_head, print_row, trained_model
+from spectral_latent import load
+from spectral_latent.constituency import ConstituencyModel, PhraseGrammar, clean
+from spectral_latent.corpora import constituency_trees, dependency_trees, tagged_sentences
+from spectral_latent.inference import check_forest, inside, total_weight
 from spectral_latent.operators import ObservableOperators
+from spectral_latent.sequence import LatentTagger
 from spectral_latent.trees import Forest
 
-_REPEATS = 20  # how often the check and the products are computed, because one takes too little time
-_SIZE = 1000  # the rows and the columns of the matrices of GEMM and GEMV
+_REPEATS = 3
+_SIZE = 1000  # the rows and the columns of the matrices of GEMM
+
+
+def fastest(answer: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> float:
+    """Return the seconds of the fastest of several calls."""
+    seconds = []
+    for _ in range(_REPEATS):
+        start = clock()
+        answer()
+        seconds.append(clock() - start)
+    return min(seconds)
 
 
 def numpy_inside(operators: ObservableOperators, dense: list[np.ndarray], forest: Forest) -> float:
-    """Compute log |Σ_roots c¹ α| with plain numpy."""
+    """Compute log |Σ_roots c¹ α| with plain NumPy."""
     alpha: list[np.ndarray] = []
     for item in range(forest.n_items):
         m = operators.states[forest.symbol[item]]
@@ -56,52 +76,89 @@ def operations(operators: ObservableOperators, forest: Forest) -> int:
     return int((children + 3 * width).sum() + (2 * states[item] * width)[is_first].sum())
 
 
-def products_per_second() -> tuple[float, float]:
-    """Measure the operations per CPU second of the product of two matrices, and of a matrix and a vector."""
-    matrix = np.random.default_rng(0).random((_SIZE, _SIZE))
-    speeds = []
-    for other in (matrix, matrix[0]):
-        matrix @ other
-        start = time.process_time()
-        for _ in range(_REPEATS):
-            matrix @ other
-        speeds.append(2 * _REPEATS * matrix.size * (other.size // _SIZE) / (time.process_time() - start))
-    return speeds[0], speeds[1]
-
-
-def main() -> None:
-    """Train a model, and measure both passes on the same forests."""
-    (grammar,) = ConstituencyModel.train(constituency_trees("nltk:treebank:train")).members
-    gold = itertools.islice((tree for tree in map(clean, constituency_trees("nltk:treebank:dev")) if tree), 100)
-    sentences = [list(tree.words()) for tree in gold]
+def print_passes(grammar: PhraseGrammar, sentences: Sequence[list[str]]) -> None:
+    """Print the milliseconds of the passes over the charts of sentences, and the speed of their arithmetic."""
     charts = (grammar.charts([words]) for words in sentences)
     forests = [(each.grammar.latent, each.joined().forest) for each in charts if each.is_derived.all()]
     dense = [tensor.to_dense() for tensor in grammar.operators.binary]
-    total_weight(*forests[0], inside(*forests[0]))
-    start = time.process_time()
-    ours = [total_weight(operators, forest, inside(operators, forest)).log[0] for operators, forest in forests]
-    compiled = time.process_time() - start
-    start = time.process_time()
-    for operators, forest in forests:  # repeated, so that the forest is in the cache, as when it was just built
-        for _ in range(_REPEATS):
-            check_rules(operators, forest)
-    checked = (time.process_time() - start) / _REPEATS
-    start = time.process_time()
+    compiled = fastest(lambda: [inside(*each) for each in forests])
+    begun = time.process_time()
     theirs = [numpy_inside(operators, dense, forest) for operators, forest in forests]
-    plain = time.process_time() - start
+    rows = {
+        "NumPy, edge by edge": time.process_time() - begun,
+        "compiled, factored tensors": compiled,
+        "check of the forest": fastest(lambda: [check_forest(forest) for _, forest in forests]),
+    }
+    ours = [total_weight(*each, inside(*each)).log[0] for each in forests]
     np.testing.assert_allclose(ours, theirs, rtol=1e-6)
-    edges = np.mean([forest.n_edges for _, forest in forests])
-    print("| inside pass | ms per sentence |\n| --- | ---: |")
-    print(f"| numpy, edge by edge | {1000 * plain / len(forests):.1f} |")
-    print(f"| compiled, factored tensors | {1000 * compiled / len(forests):.2f} |")
-    print(f"| of which the check of the forest | {1000 * checked / len(forests):.3f} |")
-    print(f"\nThe check is {checked / compiled:.2%} of the pass.")
-    print(f"\n{len(forests)} sentences, {edges:.0f} edges each on average; {plain / compiled:.0f} times faster.")
-    rows = ("inside pass, all of it", sum(itertools.starmap(operations, forests)) / compiled)
-    gemm, gemv = products_per_second()
-    print("\n| arithmetic | GFLOP/s | of GEMM |\n| --- | ---: | ---: |")
-    for name, speed in (rows, (f"GEMM, {_SIZE} × {_SIZE}", gemm), (f"GEMV, {_SIZE} × {_SIZE}", gemv)):
-        print(f"| {name} | {speed / 1e9:.1f} | {speed / gemm:.2f} |")
+    print_head(["pass"], ["ms per sentence"])
+    for name, seconds in rows.items():
+        print_row([name], {"ms per sentence": f"{1000 * seconds / len(forests):.3g}"}, ["ms per sentence"], ())
+    matrix = np.random.default_rng(0).random((_SIZE, _SIZE))
+    gemm = 2 * _SIZE**3 / fastest(lambda: matrix @ matrix)
+    speed = sum(itertools.starmap(operations, forests)) / compiled
+    columns = ["GFLOP/s", "of GEMM"]
+    print()
+    print_head(["arithmetic"], columns)
+    for name, each in (("inside pass, all of it", speed), (f"GEMM, {_SIZE} × {_SIZE}", gemm)):
+        print_row([name], {"GFLOP/s": each / 1e9, "of GEMM": f"{each / gemm:.2f}"}, columns, ())
+
+
+def sentences_of(model: Any, source: str, most: int) -> list[Any]:
+    """Read the first sentences of a treebank, without their trees or tags."""
+    if isinstance(model, ConstituencyModel):
+        trees = (tree for tree in map(clean, constituency_trees(source)) if tree is not None)
+        return [list(tree.words()) for tree in itertools.islice(trees, most)]
+    if isinstance(model, LatentTagger):
+        return [[word for word, _ in sentence] for sentence in itertools.islice(tagged_sentences(source), most)]
+    return [tree.without_tree() for tree in itertools.islice(dependency_trees(source), most)]
+
+
+def print_speeds(model: Any, sentences: Sequence[Any], n_best: int, jobs: int) -> None:
+    """Print the sentences, or tokens, per second of each way to answer."""
+    if isinstance(model, LatentTagger):
+        n, unit = sum(map(len, sentences)), "tokens"
+        ways: dict[str, tuple[Callable[[], Any], Callable[[], float]]] = {
+            "`tag`": (lambda: [model.tag(each) for each in sentences], time.process_time),
+            "`tag_all`": (lambda: list(model.tag_all(sentences)), time.process_time),
+        }
+    else:
+        n, unit = len(sentences), "sentences"
+
+        def together(n_best: int = 1, jobs: int = 1) -> None:
+            """Parse all sentences in batches."""
+            for _ in model.parse_all(sentences, n_best, jobs=jobs):
+                pass
+
+        ways = {
+            "`parse`": (lambda: [model.parse(each) for each in sentences], time.process_time),
+            "`parse_all`": (together, time.process_time),
+            f"`parse_all`, {n_best} trees": (lambda: together(n_best), time.process_time),
+            "`parse_all`, one process, wall time": (together, time.perf_counter),
+            f"`parse_all`, {jobs} processes, wall time": (lambda: together(jobs=jobs), time.perf_counter),
+        }
+    column = f"{unit}/s"
+    print()
+    print_head(["way"], [column])
+    for name, (answer, clock) in ways.items():
+        print_row([name], {column: n / fastest(answer, clock)}, [column], [column] * (unit == "tokens"))
+
+
+def main() -> None:
+    """Load a model, and measure it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", help="[default: the preset `fast` of NLTK's treebank sample]")
+    parser.add_argument("--source", default="nltk:treebank:test")
+    parser.add_argument("--sentences", type=int, default=423)
+    parser.add_argument("--n-best", type=int, default=50)
+    parser.add_argument("--jobs", type=int, default=2)
+    given = parser.parse_args()
+    with trained_model(given.model) as file:
+        model: Any = load(file)
+    sentences = sentences_of(model, given.source, given.sentences)
+    if isinstance(model, ConstituencyModel):
+        print_passes(model.members[0], sentences[:100])
+    print_speeds(model, sentences, given.n_best, given.jobs)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 import importlib
 import re
 import subprocess
-from itertools import product
 from pathlib import Path
 from types import ModuleType
 
@@ -89,8 +88,8 @@ def test_a_row_without_its_peers_data_keeps_the_published_one() -> None:
 
 def test_the_help_names_benchmarks_that_exist() -> None:
     lines = re.findall(r"python -m benchmarks +([^#\n]*)#", str(load("__main__").__doc__))
-    assert {name for line in lines for name in line.split()} - {*plan(), "all", "tables", "show"} == set()
-    assert len(lines) == 5
+    assert {name for line in lines for name in line.split()} - {*plan(), "all", "tables", "show", "--record"} == set()
+    assert len(lines) == 6
 
 
 def test_every_section_names_rooms_that_exist() -> None:
@@ -178,13 +177,21 @@ def test_imports(name: str) -> None:
     assert load(name).__doc__
 
 
-def test_constituency(treebank: str) -> None:
-    constituency = load("constituency")
-    corpus = constituency.Corpus(treebank, treebank)
-    for name in ("plain", "one spectral grammar", "fast"):
-        row = constituency.measure(corpus, name)
-        assert set(row) == set(constituency.COLUMNS)
-        assert 50 < row["F1"] <= 100
+@pytest.mark.parametrize("model", ["plain", "one spectral grammar", "fast"])
+def test_accuracy_of_phrases(treebank: str, model: str) -> None:
+    accuracy = load("accuracy")
+    row = accuracy.measure(accuracy.Row("phrases", model, treebank, treebank, None))
+    assert set(row) <= {"sentences", *accuracy.TASKS["phrases"].columns, *accuracy.COSTS}
+    assert row["sentences"] == len(TREES) and 50 < row["F1"] <= 100 and row["±"] < 10
+
+
+def test_parts_of_a_treebank(treebank: str) -> None:
+    """A part has as many trees as asked for, and the sentences that are asked for are evaluated."""
+    accuracy = load("accuracy")
+    row = accuracy.measure(accuracy.Row("phrases", "plain", treebank, treebank, 20, every=2, max_words=12))
+    short = [tree for tree in TREES if len(list(tree.words())) <= 12]
+    assert row["sentences"] == len(short[::2])
+    assert row["F1"] < accuracy.measure(accuracy.Row("phrases", "plain", treebank, treebank, None))["F1"]
 
 
 def test_intervals(tmp_path: Path) -> None:
@@ -192,59 +199,56 @@ def test_intervals(tmp_path: Path) -> None:
     scores = [TaggingScore(tokens=1, correct=int(i % 5 > 0)) for i in range(500)]
     half = half_interval(scores, lambda score: score.accuracy)
     assert half == pytest.approx(100 * 1.96 * (0.8 * 0.2 / 500) ** 0.5, rel=0.1)
-    berkeley_trees = load("constituency").berkeley_trees
+    berkeley_trees = load("_peers").berkeley_trees
     gold = [tree for tree in map(GoldTree.of, TREES[:2]) if tree is not None]
     best = TREES[0].bracketed()
     (lists := tmp_path / "dev.trees").write_text(f"-1.5\t{best}\n-2.5\t{best.replace('(S ', '(X ', 1)}\n\n")
-    with pytest.raises(ValueError, match="shorter"):
-        list(berkeley_trees(lists, gold))
-    assert [tree.bracketed() for tree in berkeley_trees(lists, gold[:1])] == [best]
+    assert [tree.bracketed() for tree in berkeley_trees(lists, [0], gold[:1])] == [best]
 
 
-def test_presets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_accuracy_of_arcs_and_tags(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [("dogs", "NOUN", 2, "nsubj"), ("bark", "VERB", 0, "root"), ("loudly", "ADV", 2, "advmod")]
     rows = (f"{i}\t{w}\t_\t{u}\t_\t_\t{h}\t{r}\t_\t_\n" for i, (w, u, h, r) in enumerate(words, start=1))
     (file := tmp_path / "small.conllu").write_text(("".join(rows) + "\n") * 20)
-    load("presets").main([str(file), str(file)])
+    sources = ["--train", str(file), "--evaluate", f"small={file}"]
+    for task, column, more in (("dependencies", "LAS", []), ("tags", "accuracy", ["--column", "upos"])):
+        load("accuracy").main([task, *sources, "--models", "fast", "spectral", *more])
+        (found,) = tables_in(capsys.readouterr().out)
+        assert [(row["model"], row["text"], row[column], row["±"]) for row in found] == [
+            (name, "small", "100.0", "0.0") for name in ("fast", "spectral")
+        ]
+    load("accuracy").main(["columns", *sources, "--given", "words", "text"])
     (found,) = tables_in(capsys.readouterr().out)
-    assert [(row["preset"], row["LAS"], row["LAS ±"], row["tags"], row["tags ±"]) for row in found] == [
-        (name, "100.0", "0.0", "100.0", "0.0") for name in ("fast", "accurate", "spectral")
-    ]
+    assert [(row["given"], row["Tokens"]) for row in found] == [("words", "100.0"), ("text", "100.0")]
+    assert found[0]["LAS"] == "100.0"
 
 
-def test_learning_curve(treebank: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_learning_curve() -> None:
     curve = load("learning_curve")
-    source = curve.Treebank(treebank, treebank, 2, 12)
-    points = [curve.measure("CRAFT", source, "fast", size) for size in (20, 40, 100)]
-    assert [point.trees for point in points] == [20, 40, 60]
-    assert all(0 < point.f1 <= 100 for point in points)
-    halved = [curve.Point("CRAFT", "fast", n, 1.0, 100.0 - 64.0 / n) for n in (1, 2, 4)]
+    halved = [curve.Point(n, 1.0, 100.0 - 64.0 / n) for n in (1, 2, 4)]
     assert curve.gain_of_doubling(halved) == pytest.approx(0.5)
-    every = curve.read_points()
-    curve.print_slopes(every)
-    assert len(list(tables_in(capsys.readouterr().out))) == 1
-    picture = curve.picture(every)
-    assert (FOLDER.parent / "docs" / "learning_curve.svg").read_text() == picture
-    assert picture.count("<circle") == 2 * len(every) + len(curve.COLOURS)
+    curves = curve.read_curves()
+    drawn = [line for axes in curve.draw(curves).axes for line in axes.lines]
+    assert sum(len(line.get_xdata()) for line in drawn) == 2 * sum(map(len, curves.values()))
 
 
-def test_files(tmp_path: Path) -> None:
-    files = load("files")
-    ConstituencyModel.train(TREES).save(tmp_path / "model")
-    row = files.measure(str(tmp_path / "model"))
-    assert set(row) == set(files.COLUMNS)
-    assert row["file MB"] == (tmp_path / "model").stat().st_size / 1e6
-
-
-def test_estimators(treebank: str, capsys: pytest.CaptureFixture[str]) -> None:
-    estimators = load("estimators")
-    row = estimators.measure("clusters-em, 5 iterations", treebank, treebank)
-    assert set(row) == set(estimators.COLUMNS) and row["iterations"] > 0
-    estimators.curves(treebank, treebank, [1, 2])
-    head, rule, *rows = capsys.readouterr().out.splitlines()
-    assert (head.count("|"), rule) == (4, "| --- | ---: | ---: |")
-    assert [row.split("|")[1].strip() for row in rows] == ["from clusters", "from random"]
-    assert all(50 < float(cell) <= 100 for row in rows for cell in row.split("|")[2:4])
+def test_new_figures_stand_beside_recorded_ones(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Only `--record` changes the file of results."""
+    main, results = load("__main__"), load("_results")
+    (file := tmp_path / "results.jsonl").write_text(results.RESULTS.read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.setattr(results, "RESULTS", file)
+    recorded = next(row for row in results.read_results() if row.table == "slopes")
+    found = recorded._replace(cells=recorded.cells | {"twice the trees: errors fall by": "1%"})
+    monkeypatch.setattr(main, "run", lambda benchmark: [found])
+    for arguments in (["slopes"], ["slopes", "--record"]):
+        before = file.read_text(encoding="utf-8")
+        monkeypatch.setattr("sys.argv", ["benchmarks", *arguments])
+        main.main()
+        (table,) = tables_in(capsys.readouterr().out)
+        assert [row["new"] for row in table] == ["1%"]
+        assert (file.read_text(encoding="utf-8") == before) == (arguments == ["slopes"])
 
 
 def test_sequences(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -263,15 +267,6 @@ def test_sequences(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
         "Baum-Welch, one start",
         "Baum-Welch, best of 5",
     ]
-
-
-def test_tagging(tmp_path: Path) -> None:
-    tagging = load("tagging")
-    sentences = [f"{noun}/N {verb}/V" for noun, verb in product(("cats", "dogs"), ("bark", "run"))]
-    (file := tmp_path / "small.tagged").write_text("\n".join(sentences))
-    row = tagging.measure(tagging.Corpus(str(file), str(file), None), "latent, m = 4")
-    assert set(row) == set(tagging.COLUMNS)
-    assert (row["accuracy"], row["unknown"]) == (100.0, 0.0)
 
 
 def test_reading_times(tmp_path: Path) -> None:
@@ -301,16 +296,6 @@ def test_reading_times(tmp_path: Path) -> None:
     assert found.coefficients[1:4] == pytest.approx([4, 2, 5], abs=0.3)
     assert (found.errors[1:4] < 0.3).all()
     assert found.gain > 0.5
-
-
-def test_checks() -> None:
-    """Checks take a part of the time; afterwards the library has its own checks again."""
-    checks = load("checks")
-    for label, row in checks.rows(TREES[:20], TREES[:3]):
-        assert 0.0 < row["checks ms"] < row["CPU ms"], label
-    with checks.timed_checks() as clock:
-        pass
-    assert clock.seconds == 0.0
 
 
 def test_coverage() -> None:

@@ -1,0 +1,419 @@
+"""Train models on one source and evaluate them on another: accuracy with its interval, speed and memory.
+
+    python -m benchmarks.accuracy phrases                          # tune: the dev split of NLTK's treebank sample
+    python -m benchmarks.accuracy phrases --split test --models plain fast accurate "Berkeley parser"
+    python -m benchmarks.accuracy phrases --train nltk:alpino:train --evaluate nltk:alpino:dev --models fast
+    python -m benchmarks.accuracy phrases --models fast --trees 125 250 500                     # a learning curve
+    python -m benchmarks.accuracy dependencies --train ewt-train.conllu --evaluate ewt-dev.conllu --models fast
+    python -m benchmarks.accuracy columns --train el-train.conllu --evaluate el-dev.conllu --models fast --given text
+    python -m benchmarks.accuracy tags --models fast "NLTK TnT"
+
+A model is the name of one of the task's rows, or a ready model or a file, which is loaded instead of trained.  Every
+row is a process of its own, so that its peak memory is its own.  Seconds are CPU seconds of that process after
+compilation; training includes everything from examples in memory to a model in memory.  ± is half of the 95 % interval
+of the bootstrap over sentences, which does not show how other seeds would differ.  Parts of a treebank are nested: the
+first examples in one random order.  NAME=SOURCE names a text in the table.
+
+`icepahc:train`, `icepahc:dev` and `icepahc:test` are whole texts of IcePaHC, divided as its ABOUT.md says.  The trees
+of the Berkeley parser are the first of its lists, $SPECTRAL_LATENT_DATA/nbest/berkeley.SPLIT.trees.  UDPipe
+(`pip install ufal.udpipe`) is trained with its defaults on the same file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks import _peers
+from benchmarks._measure import (
+    half_interval,
+    in_new_process,
+    peak_megabytes,
+    print_head,
+    print_row,
+    written_difference,
+)
+from spectral_latent import constituency, dependency, load, sequence
+from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase
+from spectral_latent.corpora import constituency_trees, dependency_trees, tagged_sentences
+from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.evaluation import (
+    GoldTree,
+    evaluate_columns,
+    evaluate_dependency_parser,
+    evaluate_parser,
+    evaluate_tagger,
+    score_attachments,
+    score_brackets,
+    score_tags,
+)
+from spectral_latent.sequence import LatentTagger, TaggerOptions
+
+Figures = dict[str, float | str]
+OVER = "over the Berkeley parser"
+WHOLE = ("sentences", "fallbacks", "tokens/s", "peak MB")
+COSTS = ("reading s", "training s", "file MB", "peak MB")
+METRICS = {
+    "Tokens": "tokens_f1",
+    "Sentences": "sentences_f1",
+    "Words": "words_f1",
+    **{name: name.lower() for name in ("UPOS", "XPOS", "UFeats", "Lemmas", "UAS")},
+    "LAS": "las_universal",
+    **{name: name.lower() for name in ("MLAS", "BLEX")},
+}
+
+
+class Evaluated(NamedTuple):
+    """What a row is evaluated on.
+
+    source: the source of the examples.
+    gold: the examples.
+    numbers: the number of each example in the source, from 0.
+    train: the examples that the model learnt from.
+    given: what the model is given, if it may be given several things.
+    """
+
+    source: str
+    gold: list[Any]
+    numbers: Sequence[int]
+    train: list[Any]
+    given: str | None
+
+
+class Task(NamedTuple):
+    """What models of one kind learn from, and how their answers are scored.
+
+    read: reads the examples of a source, given the name of a column.
+    models: a function from examples to a trained model, by the names of rows.
+    evaluate: measures a model on gold examples.
+    default: the sources that are used where the command line names none.
+    """
+
+    read: Callable[[str, str | None], Iterable[Any]]
+    models: Mapping[str, Callable[[list[Any]], Any]]
+    evaluate: Callable[[Any, Evaluated], Figures]
+    columns: Sequence[str]
+    default: str = "nltk:treebank"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Phrases
+
+
+def read_phrases(source: str, column: str | None) -> Iterator[Phrase]:
+    """Read the trees of a source, or of a part of IcePaHC: every tenth text, from the eighth, is dev, the next test."""
+    corpus, _, part = source.partition(":")
+    if corpus != "icepahc":
+        return constituency_trees(source)
+    files = sorted(Path(os.environ.get("SPECTRAL_LATENT_DATA", "../shared"), "treebanks/icepahc").glob("*.psd"))
+    part_of = {8: "dev", 9: "test"}
+    chosen = (file for at, file in enumerate(files, start=1) if part_of.get(at % 10, "train") == part)
+    return itertools.chain.from_iterable(map(constituency_trees, chosen))
+
+
+def train_phrases(options: Sequence[ConstituencyOptions], trees: list[Phrase]) -> ConstituencyModel:
+    """Train a parser of phrases."""
+    return ConstituencyModel.train(trees, options)
+
+
+def train_plain(trees: list[Phrase]) -> ConstituencyModel:
+    """Train a plain PCFG, which parses with its own operators."""
+    (grammar,) = ConstituencyModel.train(trees).members
+    return ConstituencyModel((grammar.with_operators(grammar.coarse),))
+
+
+def _estimated(name: str, **settings: Any) -> list[ConstituencyOptions]:
+    return [ConstituencyOptions(estimator=EstimatorOptions(name, **settings))]
+
+
+PHRASE_OPTIONS: dict[str, Sequence[ConstituencyOptions]] = {
+    "one spectral grammar": [ConstituencyOptions()],
+    "clustering": _estimated("clustering"),
+    "pivots": _estimated("anchors"),
+    "clusters-em, 5 iterations": _estimated("clusters-em"),
+    "clusters-em, 100 iterations": _estimated("clusters-em", iterations=100, tolerance=0.0),
+    "EM, 20 iterations": _estimated("em", iterations=20, tolerance=0.0),
+    "EM, 100 iterations": _estimated("em", iterations=100, tolerance=0.0),
+    "EM, converged": _estimated("em"),
+    "three grammars": [replace(options, spans=None) for options in constituency.preset("accurate")],
+    "fast, functions": [replace(options, function_labels=True) for options in constituency.preset("fast")],
+    **{name: constituency.preset(name) for name in ("fast", "clusters", "accurate", "best")},
+}
+BERKELEY = "Berkeley parser"
+
+
+def evaluate_phrases(model: ConstituencyModel | str, evaluated: Evaluated) -> Figures:
+    """Score brackets; the likelihood is that of gold trees with known rules, whose estimate is positive."""
+    kept = [gold for tree in evaluated.gold if (gold := GoldTree.of(tree)) is not None]
+    lists = _peers.berkeley_lists(evaluated.source)
+    theirs = _peers.berkeley_trees(lists, evaluated.numbers, kept) if lists.exists() else None
+    if isinstance(model, str):
+        if theirs is None:
+            raise SystemExit(f"{lists}: no such file; leave out {BERKELEY!r}, or name the folder of its lists")
+        return _bracket_figures(kept, theirs, None)
+    evaluation = evaluate_parser(model, kept)
+    weight = model.score(evaluated.gold)
+    figures = _bracket_figures(kept, [parse.tree for parse in evaluation.parses], theirs)
+    if evaluation.function_score is not None:
+        figures["with functions"] = evaluation.function_score.f1
+    return figures | {
+        "fallbacks": evaluation.fallbacks,
+        "log p̂": float(weight.log[weight.sign > 0].mean()),
+        "≤ 0": 100 * float(np.mean(weight.sign[weight.sign != 0] < 0)),
+        "sentences/s": evaluation.sentences_per_second,
+    }
+
+
+def _bracket_figures(kept: Sequence[GoldTree], trees: Sequence[Phrase], theirs: Sequence[Phrase] | None) -> Figures:
+    """Score trees, and their difference from those of the Berkeley parser."""
+    gold = [each.tree for each in kept]
+    score = score_brackets(zip(gold, trees, strict=True))
+    each, f1 = _each_of(score_brackets, gold, trees), _measure("f1")
+    return {
+        "sentences": len(gold),
+        "F1": score.f1,
+        "±": half_interval(each, f1),
+        OVER: "" if theirs is None else written_difference(_each_of(score_brackets, gold, theirs), each, f1),
+        "F1 ≤ 40": score_brackets(zip(gold, trees, strict=True), max_length=40).f1,
+        "tags": score.tagging_accuracy,
+        "exact": score.exact,
+    }
+
+
+def _each_of(score: Callable[..., Any], gold: Sequence[Phrase], trees: Sequence[Phrase]) -> list[Any]:
+    return [score([pair]) for pair in zip(gold, trees, strict=True)]
+
+
+def _measure(name: str) -> Callable[[Any], float]:
+    """Make a function that takes a figure of a score."""
+    return lambda score: float(getattr(score, name))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Dependencies, and all columns of CoNLL-U
+
+
+def train_arcs(options: DependencyOptions | Sequence[DependencyOptions], trees: list[Any]) -> DependencyModel:
+    """Train a parser of dependencies that is given tags."""
+    return DependencyModel.train(trees, options)
+
+
+def train_one_state(trees: list[Any]) -> DependencyModel:
+    """Train a dependency grammar without states."""
+    return DependencyModel((dependency.prepare(trees, [DependencyOptions()])[0].coarse,))
+
+
+def train_columns(name: Any, trees: list[Any]) -> DependencyModel:
+    """Train a parser of raw text, with tags, features and lemmas."""
+    return DependencyModel.train_language(trees, dependency.preset(name))
+
+
+DEPENDENCY_OPTIONS: dict[str, DependencyOptions | Sequence[DependencyOptions]] = {
+    "spectral, 10 states": DependencyOptions(estimator=EstimatorOptions("spectral", 10)),
+    "spectral, 16 states": DependencyOptions(estimator=EstimatorOptions("spectral", 16)),
+    "clustering, 16 states": DependencyOptions(estimator=EstimatorOptions("clustering", 16, smoothing=5.0)),
+    "EM, 16 states": DependencyOptions(estimator=EstimatorOptions("em", 16, smoothing=5.0, iterations=20)),
+    "clusters-em, 16 states": DependencyOptions(estimator=EstimatorOptions("clusters-em", 16, smoothing=5.0)),
+    **{name: dependency.preset(name) for name in ("fast", "accurate", "spectral")},
+}
+
+
+def evaluate_arcs(model: Any, evaluated: Evaluated) -> Figures:
+    """Score arcs of sentences whose tags and features are given."""
+    gold: list[DependencySentence] = evaluated.gold
+    if isinstance(model, DependencyModel):
+        evaluation = evaluate_dependency_parser(model, gold)
+        parsed, speed = [parse.tree for parse in evaluation.parses], evaluation.sentences_per_second
+    else:
+        begun = time.process_time()
+        parsed = model(gold)
+        speed = len(gold) / (time.process_time() - begun)
+    score = score_attachments(gold, parsed)
+    each = [score_attachments([tree], [found]) for tree, found in zip(gold, parsed, strict=True)]
+    return {
+        "sentences": len(gold),
+        "UAS": score.uas,
+        "LAS": score.las,
+        "±": half_interval(each, _measure("las")),
+        "universal LAS": score.las_universal,
+        "UAS, no punct.": score.uas_no_punctuation,
+        "complete": score.complete,
+        "sentences/s": speed,
+    }
+
+
+def evaluate_text(model: DependencyModel, evaluated: Evaluated) -> Figures:
+    """Score all columns as in the shared task of CoNLL 2018, given the words or the text of the sentences."""
+    origin = evaluated.given or "words"
+    evaluation = evaluate_columns(model, evaluated.gold, origin=origin)  # type: ignore[arg-type]
+    figures: Figures = {column: evaluation.score[metric] for column, metric in METRICS.items()}
+    return figures | {"sentences": len(evaluated.gold), "sentences/s": evaluation.sentences_per_second}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Tags
+
+
+def train_tags(options: TaggerOptions, sentences: list[Any]) -> LatentTagger:
+    """Train a tagger."""
+    return LatentTagger.train(sentences, options)
+
+
+TAGGER_OPTIONS = {
+    **{f"latent, m = {m}": TaggerOptions(EstimatorOptions("spectral", n_states=m)) for m in (1, 4, 8, 16)},
+    "latent, m = 8, clusters-em": TaggerOptions(EstimatorOptions("clusters-em", n_states=8)),
+    **{name: sequence.preset(name) for name in ("fast", "accurate", "spectral")},
+}
+
+
+def evaluate_tags(model: Any, evaluated: Evaluated) -> Figures:
+    """Score tags, those of unknown words apart."""
+    known = frozenset(word for row in evaluated.train for word, _ in row)
+    tag = model.tag_all if isinstance(model, LatentTagger) else model
+    evaluation = evaluate_tagger(tag, evaluated.gold, known)
+    each = []
+    for gold, tags in zip(evaluated.gold, evaluation.tags, strict=True):
+        words = [word for word, _ in gold]
+        each.append(score_tags([gold], [list(zip(words, tags, strict=True))]))
+    return {
+        "sentences": len(evaluated.gold),
+        "accuracy": evaluation.score.accuracy,
+        "±": half_interval(each, _measure("accuracy")),
+        "unknown": evaluation.score.unknown_accuracy,
+        "known": evaluation.score.known_accuracy,
+        "tokens/s": evaluation.tokens_per_second,
+    }
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rows
+
+TASKS = {
+    "phrases": Task(
+        read_phrases,
+        {name: partial(train_phrases, options) for name, options in PHRASE_OPTIONS.items()} | {"plain": train_plain},
+        evaluate_phrases,
+        ("F1", "±", OVER, "F1 ≤ 40", "tags", "exact", "with functions", "log p̂", "≤ 0", "fallbacks", "sentences/s"),
+    ),
+    "dependencies": Task(
+        lambda source, column: dependency_trees(source),
+        {name: partial(train_arcs, options) for name, options in DEPENDENCY_OPTIONS.items()}
+        | {"one state": train_one_state, "UDPipe 1": _peers.train_udpipe, "NLTK projective": _peers.train_projective},
+        evaluate_arcs,
+        ("UAS", "LAS", "±", "universal LAS", "UAS, no punct.", "complete", "sentences/s"),
+        "nltk:dependency_treebank",
+    ),
+    "columns": Task(
+        lambda source, column: dependency_trees(source),
+        {name: partial(train_columns, name) for name in ("fast", "accurate", "spectral")},
+        evaluate_text,
+        (*METRICS, "sentences/s"),
+        "nltk:dependency_treebank",
+    ),
+    "tags": Task(
+        tagged_sentences,
+        {name: partial(train_tags, options) for name, options in TAGGER_OPTIONS.items()} | _peers.TAGGERS,
+        evaluate_tags,
+        ("accuracy", "±", "unknown", "known", "tokens/s"),
+    ),
+}
+
+
+class Row(NamedTuple):
+    """A row to measure.
+
+    train: the source to learn from.
+    evaluate: the source to evaluate on.
+    n_trees: the number of examples to learn from; None for all.
+    every: 2 to evaluate on every second example, and so on.
+    max_words: the largest number of words of a tree to evaluate on.
+    """
+
+    task: str
+    model: str
+    train: str
+    evaluate: str
+    n_trees: int | None
+    column: str | None = None
+    given: str | None = None
+    every: int = 1
+    max_words: int | None = None
+
+
+def measure(row: Row) -> Figures:
+    """Train or load the model of a row, and evaluate it."""
+    task = TASKS[row.task]
+    every = list(task.read(row.evaluate, row.column))
+    numbers = list(range(len(every)))
+    if row.max_words is not None:
+        numbers = [n for n in numbers if (gold := GoldTree.of(every[n])) and len(gold.words) <= row.max_words]
+    numbers = numbers[:: row.every]
+    evaluated = Evaluated(row.evaluate, [every[n] for n in numbers], numbers, [], row.given)
+    if row.model not in task.models:
+        model = row.model if row.model == BERKELEY else load(row.model)
+        return task.evaluate(model, evaluated) | {"peak MB": peak_megabytes()}
+    begun = time.process_time()
+    train = list(task.read(row.train, row.column))
+    figures: Figures = {"reading s": time.process_time() - begun}
+    if row.n_trees is not None:
+        random.Random(0).shuffle(train)
+        del train[row.n_trees :]
+    learn = task.models[row.model]
+    few = evaluated._replace(gold=evaluated.gold[:2], numbers=numbers[:2])
+    task.evaluate(learn(train[:20]), few)  # compiles what is measured
+    begun = time.process_time()
+    model = learn(train)
+    figures["training s"] = time.process_time() - begun
+    if hasattr(model, "save"):
+        with TemporaryDirectory() as folder:
+            model.save(file := Path(folder, "model"))
+            figures["file MB"] = file.stat().st_size / 1e6
+    return figures | task.evaluate(model, evaluated._replace(train=train)) | {"peak MB": peak_megabytes()}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print a row for each pair of sources, model and number of examples."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("task", choices=TASKS)
+    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="the part of NLTK's treebank sample")
+    parser.add_argument("--train", nargs="+", metavar="SOURCE", help="what to learn from, one for each of --evaluate")
+    parser.add_argument("--evaluate", nargs="+", metavar="[NAME=]SOURCE", help="what to evaluate on")
+    parser.add_argument("--models", nargs="+", metavar="MODEL", default=["fast"])
+    parser.add_argument("--trees", nargs="+", type=int, default=[], help="how many examples to learn; all by default")
+    parser.add_argument("--column", choices=("upos", "xpos"), help="the column of tags of CoNLL-U")
+    parser.add_argument("--given", nargs="+", choices=("words", "text"), help="what the task `columns` is given")
+    parser.add_argument("--every", type=int, default=1, help="evaluate on every second example, and so on")
+    parser.add_argument("--max-words", type=int, help="evaluate on trees of at most so many words")
+    given = parser.parse_args(arguments)
+    task = TASKS[given.task]
+    evaluate = given.evaluate or [f"{task.default}:{given.split}"]
+    train = given.train or [f"{task.default}:train"] * len(evaluate)
+    if len(train) != len(evaluate):
+        parser.error("--train and --evaluate need as many sources")
+    keys = ["model", "text", *(["given"] if given.given else []), *(["trees"] if given.trees else [])]
+    columns = ["sentences", *task.columns, *COSTS]
+    print_head(keys, columns)
+    rows = itertools.product(
+        zip(train, evaluate, strict=True), given.given or [None], given.models, given.trees or [None]
+    )
+    for (source, target), origin, model, n_trees in rows:
+        name, _, told = target.rpartition("=")
+        row = Row(given.task, model, source, told, n_trees, given.column, origin, given.every, given.max_words)
+        of_key = {"model": model, "text": name or told, "given": origin, "trees": f"{n_trees or 0:,}"}
+        print_row([of_key[key] for key in keys], in_new_process(measure, row), columns, WHOLE)
+
+
+if __name__ == "__main__":
+    main()
