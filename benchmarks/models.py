@@ -22,6 +22,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.toy import train_toy
 from spectral_latent.constituency import (
     ConstituencyModel,
     Phrase,
@@ -56,6 +57,8 @@ class Recipe(NamedTuple):
     sources: Sequence[str]
     """The files, below the folder of data; patterns are expanded."""
     train: Callable[[Sequence[Path]], Any]
+    folder: Path | None = None
+    """The folder of the files; None for the folder of data."""
 
 
 def words_spelt(tree: Phrase, opening: str, closing: str) -> Phrase:
@@ -143,6 +146,7 @@ RECIPES = {
     "en": Recipe(("treebanks/gum_open/*.ptb", "ud/en_ewt/en_ewt-ud-train.conllu"), train_english),
     "en-ud": Recipe(("ud/en_ewt/en_ewt-ud-train.conllu",), train_dependencies),
     "is": Recipe(("treebanks/icepahc/*.psd",), train_icelandic),
+    "toy": Recipe(("toy.txt",), train_toy, Path(__file__).parent),
 }
 
 
@@ -155,8 +159,8 @@ def record_of(name: str, files: Sequence[Path]) -> dict[str, Any]:
 
 def build(name: str, folder: Path) -> Path:
     """Train a model, and save it in a folder."""
-    data = Path(os.environ.get("SPECTRAL_LATENT_DATA", "../shared"))
     recipe = RECIPES[name]
+    data = recipe.folder or Path(os.environ.get("SPECTRAL_LATENT_DATA", "../shared"))
     files = [file for pattern in recipe.sources for file in sorted(data.glob(pattern))]
     for pattern in recipe.sources:
         if not any(data.glob(pattern)):

@@ -3,9 +3,9 @@
     python -m benchmarks.regression                   # beside the last tag; beside HEAD~100 if there is no tag
     python -m benchmarks.regression --base HEAD~50 --runs 7
 
-Both versions train on the embedded treebank and parse its sentences, by turns, in processes of their own with one
-thread; the least CPU seconds of each count.  The first run of each version compiles, and does not count.  The numbers
-of distinct Python functions of the library that one parse calls, and of their calls, are told beside them.
+Both versions train on trees of the ready model `toy` and parse their sentences, by turns, in processes of their own
+with one thread; the least CPU seconds of each count.  The first run of each version compiles, and does not count.  The
+numbers of distinct Python functions of the library that one parse calls, and of their calls, are told beside them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import numpy as np
+
+from spectral_latent import load
 
 ROOT = Path(__file__).resolve().parents[1]
 WORST = 1.3  # the largest ratio that passes
@@ -31,8 +35,8 @@ TASK = """
 import sys
 import time
 from spectral_latent.constituency import ConstituencyModel, preset
-from spectral_latent.corpora.embedded import embedded_treebank
-trees = list(embedded_treebank(400))
+from spectral_latent.corpora import read_brackets
+trees = list(read_brackets(sys.argv[1]))
 sentences = [list(tree.words()) for tree in trees] * 5
 times = [time.process_time()]
 model = ConstituencyModel.train(trees, preset("fast"))
@@ -54,10 +58,10 @@ print(*(after - before for before, after in zip(times, times[1:])), len(set(call
 """
 
 
-def measure(checkout: Path) -> list[float]:
+def measure(checkout: Path, trees: Path) -> list[float]:
     """Train and parse with the code of a checkout; return the numbers of `TASKS`."""
     settings = {"PYTHONPATH": str(checkout), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", TASK]
+    command = [sys.executable, "-c", TASK, str(trees)]
     done = subprocess.run(command, cwd=checkout, env=os.environ | settings, check=True, capture_output=True, text=True)
     return list(map(float, done.stdout.split()))
 
@@ -75,13 +79,15 @@ def main() -> int:
         )
         base = found.stdout.strip() or "HEAD~100"
     with tempfile.TemporaryDirectory() as folder:
-        before = Path(folder, "before")
+        before, trees = Path(folder, "before"), Path(folder, "trees.mrg")
+        drawn = load("toy").sample(400, np.random.default_rng(0))
+        trees.write_text("\n".join(tree.bracketed() for tree in drawn), encoding="utf-8")
         subprocess.run(["git", "worktree", "add", "--quiet", "--detach", before, base], cwd=ROOT, check=True)
         try:
             times: dict[Path, list[list[float]]] = {before: [], ROOT: []}
             for run in range(arguments.runs + 1):
                 for checkout, of_checkout in times.items():
-                    measured = measure(checkout)
+                    measured = measure(checkout, trees)
                     of_checkout += [measured] if run else []
         finally:
             subprocess.run(["git", "worktree", "remove", "--force", before], cwd=ROOT, check=True)

@@ -17,11 +17,10 @@ import re
 
 import numpy as np
 
-from spectral_latent import AnchorHMM, WeightedAutomaton
+from spectral_latent import AnchorHMM, WeightedAutomaton, load
 from spectral_latent.anchors import AnchorOptions
 from spectral_latent.automata import AutomatonOptions
 from spectral_latent.corpora import phrase_to_nltk
-from spectral_latent.corpora.embedded import embedded_treebank
 
 rng = np.random.default_rng(0)
 
@@ -75,9 +74,9 @@ print({event: round(p, 2) for event, p in following.items() if p > 0.01})
 # %%
 # Parts of speech from bare words
 # -------------------------------
-# Only words are given; the tags of the embedded treebank are used to look at the result.
+# Only words are given; the trees are drawn from the ready model ``toy``, and their tags are used to look at the result.
 
-tagged = [phrase_to_nltk(tree).pos() for tree in embedded_treebank()]
+tagged = [phrase_to_nltk(tree).pos() for tree in load("toy").sample(2000, rng)]
 words = [[word for word, _ in sentence] for sentence in tagged]
 induced = AnchorHMM.train(words, AnchorOptions(8))
 states = list(induced.tag_all(words))

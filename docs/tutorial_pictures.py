@@ -12,10 +12,10 @@ Run it with ``python docs/tutorial_pictures.py``, or copy its parts into a noteb
 # The best parses of an ambiguous sentence, each under the logarithm of its probability.
 
 import matplotlib.pyplot as plt
+import numpy as np
 
 from spectral_latent import ConstituencyModel, EstimatorOptions, load
 from spectral_latent.constituency import ConstituencyOptions
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.plotting import plot_objectives, plot_spectra
 
 english = load("en")
@@ -41,7 +41,7 @@ axes.set_xlabel("posterior probability")
 # Singular values say how many directions of a symbol stand out.  Hollow markers stand beyond the states that the model
 # uses.
 
-trees = list(embedded_treebank(100))
+trees = load("toy").sample(100, np.random.default_rng(0))  # of a made-up language
 model = ConstituencyModel.train(trees)
 spectra = plot_spectra(model.named_operators, ["NP", "VP", "NN"])
 

@@ -18,15 +18,15 @@ from typing import Any
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.constituency.options import preset
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.dependency import DependencyModel
 from spectral_latent.dependency.options import preset as dependency_preset
 from spectral_latent.sequence import LatentHMM, LatentTagger
 from spectral_latent.sequence.options import hmm_preset
 from spectral_latent.sequence.options import preset as tagger_preset
 from tests.conformance.treebank import DEPENDENCIES, TAGGED
+from tests.toy import toy_treebank
 
-TREES = embedded_treebank(500)
+TREES = toy_treebank(500)
 WORDS = [list(tree.words()) for tree in TREES]
 MODELS: dict[str, Callable[[], Any]] = {
     "constituency, fast": lambda: ConstituencyModel.train(TREES),

@@ -11,7 +11,6 @@ import networkx as nx
 import numpy as np
 
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, SpanOptions
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.corpora.nbest import to_nbest
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.estimation import ESTIMATORS, EstimatorOptions
@@ -20,12 +19,13 @@ from spectral_latent.evaluation.reranking import score_phrase_lists
 from spectral_latent.graphs import GraphModel
 from spectral_latent.reranking import Reranker
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger
+from tests.toy import toy_treebank
 
 
 def main() -> None:
     """Learn, save, load and ask, with warnings as errors."""
     warnings.simplefilter("error")
-    trees = embedded_treebank(60)
+    trees = toy_treebank(60)
     sentences = [list(tree.words()) for tree in trees]
 
     with tempfile.TemporaryDirectory() as folder:

@@ -18,12 +18,12 @@ from itertools import islice
 import psutil
 
 from spectral_latent.constituency import ConstituencyModel
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.sequence import LatentTagger
+from tests.toy import toy_treebank
 
 MOST_GROWTH = 20.0  # megabytes, in the second half
 _TAGGED = 100  # the number of sentences that are tagged at once
-TREES = embedded_treebank(1000)
+TREES = toy_treebank(1000)
 
 
 def sentences(seed: int) -> Iterator[list[str]]:

@@ -12,11 +12,11 @@ from benchmarks._measure import half_interval, print_head, print_row
 from benchmarks._pages import filled, pages
 from benchmarks._results import Result, lacking, merged, plan, printed, read_results, rooms, rows_of, tables_in
 from spectral_latent import ConstituencyModel
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.evaluation import GoldTree, TaggingScore
+from tests.toy import toy_treebank
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
-TREES = embedded_treebank(60)
+TREES = toy_treebank(60)
 CHECKED = {name: benchmark for name, benchmark in plan().items() if benchmark.check}
 
 

@@ -16,14 +16,14 @@ from nltk import DependencyGraph
 
 from spectral_latent import load
 from spectral_latent.corpora import phrase_to_nltk
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.corpora.nbest_output import write_nbest
 from spectral_latent.reranking import parser_nbest
 from tests.documents import documents
+from tests.toy import toy_treebank
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = {page: "".join(BLOCK.findall(text)) for page, text in documents().items() if BLOCK.search(text)}
-TREES = embedded_treebank(40)
+TREES = toy_treebank(40)
 TAGGED = [phrase_to_nltk(tree).pos() for tree in TREES]
 CORPUS = SimpleNamespace(  # replaces NLTK's treebank; the head of each word is the word before it
     parsed_sents=lambda: [phrase_to_nltk(tree) for tree in TREES],

@@ -20,11 +20,11 @@ from spectral_latent.corpora import (
     read_conllu,
     tagged_sentences,
 )
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.files import ModelFileError, load_model, save_model
 from spectral_latent.sequence import LatentTagger
 from spectral_latent.tasks import train_again
 from tests.conformance.model import contents, write
+from tests.toy import toy_treebank
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes and devices of POSIX")
 READERS: list[Callable[[Any], Any]] = [
@@ -87,7 +87,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("doors")
     for name, n_trees in (("a.tagged", 20), ("b.tagged", 10)):
-        lines = (" ".join(f"{word}/{word[-1]}" for word in tree.words()) for tree in embedded_treebank(n_trees))
+        lines = (" ".join(f"{word}/{word[-1]}" for word in tree.words()) for tree in toy_treebank(n_trees))
         (folder / name).write_text("\n".join(lines) + "\n")
     sources = [str(folder / name) for name in ("a.tagged", "b.tagged")]
     done = CliRunner().invoke(main, ["train", "tagger", *sources, "-o", str(folder / "model"), "--n-states", "1"])

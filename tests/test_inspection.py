@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from spectral_latent import ConstituencyModel, DependencyModel, GraphModel, LatentTagger
 from spectral_latent.cli import main
 from spectral_latent.constituency import ConstituencyOptions
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.dependency import DependencyOptions, DependencySentence
 from spectral_latent.estimation import EstimatorOptions, FeatureColumns, Shard, Treebank, estimate
 from spectral_latent.inference import collapse
@@ -33,6 +32,7 @@ from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.sequence import TaggerOptions
 from spectral_latent.trees import Rules, SkeletalTrees
 from tests.conformance.model import contents, write
+from tests.toy import toy_treebank
 
 STATES = [2, 3, 1]
 RULES = Rules(
@@ -113,7 +113,7 @@ def test_what_is_typical_of_a_state_comes_first() -> None:
 
 def test_directions_are_no_states() -> None:
     model = ConstituencyModel.train(
-        embedded_treebank(30), ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=2))
+        toy_treebank(30), ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=2))
     )
     with pytest.raises(ValueError, match=r"directions .* and no states; `describe_directions`"):
         next(describe_states(model.named_operators))
@@ -126,7 +126,7 @@ CLUSTERS = EstimatorOptions("clustering", n_states=2)
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Save a model of each kind."""
     folder = tmp_path_factory.mktemp("models")
-    trees = list(embedded_treebank(60))
+    trees = list(toy_treebank(60))
     tagged = [[("dogs", "N"), ("bark", "V")], [("cats", "N"), ("sleep", "V")]] * 20
     arcs = [DependencySentence.of([w for w, _ in row], [t for _, t in row]).with_heads((2, 0)) for row in tagged]
     models = {
@@ -278,7 +278,7 @@ def test_the_command_shows_directions(kind: str, tmp_path: Path) -> None:
     model: ConstituencyModel | LatentTagger | DependencyModel
     match kind:
         case "constituency":
-            model = ConstituencyModel.train(embedded_treebank(60), ConstituencyOptions(estimator=spectral))
+            model = ConstituencyModel.train(toy_treebank(60), ConstituencyOptions(estimator=spectral))
         case "tagger":
             model = LatentTagger.train(tagged, TaggerOptions(estimator=spectral))
         case _:

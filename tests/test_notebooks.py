@@ -8,12 +8,12 @@ from nltk.tree import Tree
 
 from spectral_latent import AnchorHMM, ConstituencyModel, DependencyModel, EstimatorOptions, LatentTagger
 from spectral_latent.constituency import Phrase
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking import Candidate, NBest
 from spectral_latent.sequence import TaggerOptions
 from spectral_latent_nltk import AnchorTagger, LatentHMMTagger, SpectralDependencyParser, SpectralParser
 from tests.cli.pages import Page
+from tests.toy import toy_treebank
 
 WORDS = ["the", "dog", "saw", "a", "cat", "in", "the", "garden"]
 TAGGER = TaggerOptions(estimator=EstimatorOptions("clustering", n_states=2))
@@ -22,7 +22,7 @@ HOSTILE = "</td><script>alert(1)</script>"
 
 @pytest.fixture(scope="module")
 def trees() -> list[Phrase]:
-    return list(embedded_treebank(60))
+    return list(toy_treebank(60))
 
 
 @pytest.fixture(scope="module")

@@ -71,8 +71,8 @@ def repair(model: ConstituencyModel, words: Sequence[str], brackets: str) -> Rep
     brackets: the string, such as `(S (NP the dog (VP barks)`.
     Raises ValueError if there is no word.
 
-    >>> from spectral_latent.corpora.embedded import embedded_treebank
-    >>> model = ConstituencyModel.train(embedded_treebank(60))
+    >>> from spectral_latent import load
+    >>> model = ConstituencyModel.train(load("toy").sample(60, np.random.default_rng(0)))
     >>> mended = repair(model, "the dog saw a cat".split(), "(S (NP the dog (VP saw (NP a")
     >>> list(mended.tree.words())
     ['the', 'dog', 'saw', 'a', 'cat']

@@ -108,8 +108,8 @@ def suggest_trees(model: ConstituencyModel | None, sentences: Iterable[Sequence[
     model: the parser; None for flat trees, in which nothing is sure.
     Raises ValueError for a sentence without words, and TypeError for a string in place of one.
 
-    >>> from spectral_latent.corpora.embedded import embedded_treebank
-    >>> model = ConstituencyModel.train(embedded_treebank(60))
+    >>> from spectral_latent import load
+    >>> model = ConstituencyModel.train(load("toy").sample(60, np.random.default_rng(0)))
     >>> (found,) = suggest_trees(model, ["the dog saw a cat".split()])
     >>> found.tree.label, len(found.parts) == len(set(list_constituents(found.tree)))
     ('S', True)

@@ -10,10 +10,11 @@ import threading
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 from selenium import webdriver
 from selenium.webdriver import ActionChains
 
-from spectral_latent.corpora.embedded import embedded_treebank
+from spectral_latent import load
 from spectral_latent_annotate import Project, serve
 
 SENTENCE = "the zebra chases this friendly cat with a telescope in the garden ."
@@ -23,7 +24,8 @@ def main() -> None:
     """Show a sentence after 80 trees, and choose a phrase that the parser is not sure of."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "trees.mrg")
-        path.write_text("\n".join(tree.bracketed() for tree in embedded_treebank(80)), encoding="utf-8")
+        trees = load("toy").sample(80, np.random.default_rng(0))
+        path.write_text("\n".join(tree.bracketed() for tree in trees), encoding="utf-8")
         project = Project(path, [SENTENCE.split()], annotator="anna")
         server = serve(project, 0)
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -494,9 +494,9 @@ def self_train(
     Raises ValueError for a weight below 0 or not finite, and TypeError for a string in place of a sentence, both before
     training; and the errors of `ConstituencyModel.train`.
 
-    >>> from spectral_latent.corpora.embedded import embedded_treebank
-    >>> text = ["the dog saw a cat in the garden".split()]
-    >>> self_train(embedded_treebank(60), text).parse(text[0]).is_fallback
+    >>> from spectral_latent import load
+    >>> sentence = "the dog saw a cat in the garden".split()
+    >>> self_train(load("toy").sample(60, np.random.default_rng(0)), [sentence]).parse(sentence).is_fallback
     False
     """
     checked("weight", weight, Annotated[float, AtLeast(0.0)])

@@ -95,9 +95,8 @@ class Parser(
     def with_limits(self, limits: Limits) -> Self:
         """Replace the limits of the cost of a sentence under each grammar.
 
-        >>> from spectral_latent.constituency import ConstituencyModel
-        >>> from spectral_latent.corpora.embedded import embedded_treebank
-        >>> ConstituencyModel.train(embedded_treebank(20)).with_limits(Limits(max_words=500)).options.limits
+        >>> from spectral_latent import load
+        >>> load("toy").with_limits(Limits(max_words=500)).options.limits
         Limits(max_words=500)
         """
         return self.with_members(lambda member: member.with_limits(limits))

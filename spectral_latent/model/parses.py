@@ -258,10 +258,9 @@ def complete(parses_of_each: Iterable[Parses[Tree]]) -> Iterator[tuple[Tree, flo
 
     Raises ValueError if a sentence has several parses whose probabilities were not computed.
 
-    >>> from spectral_latent.constituency import ConstituencyModel
+    >>> from spectral_latent import ConstituencyModel, load
     >>> from spectral_latent.corpora import parse_partial
-    >>> from spectral_latent.corpora.embedded import embedded_treebank
-    >>> model = ConstituencyModel.train(embedded_treebank(60))
+    >>> model = ConstituencyModel.train(load("toy").sample(60, np.random.default_rng(0)))
     >>> known = parse_partial("the dog saw (NP a cat (PP in the garden))")
     >>> [(tree.bracketed().count("(NP"), round(weight, 1)) for tree, weight in complete(model.parse_all(known))]
     [(4, 1.0)]

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent_annotate import Project, create_app
+from tests.toy import toy_treebank
 
-TREES = embedded_treebank(24)
+TREES = toy_treebank(24)
 BASE = {"base_url": "http://127.0.0.1:8017"}
 
 

@@ -13,9 +13,9 @@ import pytest
 
 from spectral_latent.constituency import Phrase
 from spectral_latent.constituency.tree import list_constituents
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent_annotate import Project, create_app
 from tests.annotate.conftest import BASE, TREES
+from tests.toy import toy_treebank
 
 pytest.importorskip("flask")
 pytest.importorskip("cassis")
@@ -235,7 +235,7 @@ def test_nothing_is_suggested_before_there_is_a_parser(tmp_path: Path) -> None:
 
 def test_trees_that_go_while_a_new_start_is_trained_are_forgotten(project: Project) -> None:
     kept = dict(project.bench.trees)
-    several = {str(at): tree for at, tree in enumerate(embedded_treebank(60)[24:])}
+    several = {str(at): tree for at, tree in enumerate(toy_treebank(60)[24:])}
     project.learn(several)
     assert project._renewal is not None
     project.learn({"0": several["1"], "new": TREES[20]})

@@ -12,8 +12,8 @@ import pytest
 
 from spectral_latent.constituency import Phrase
 from spectral_latent.corpora import parse_brackets
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent_annotate import Project, serve
+from tests.toy import toy_treebank
 
 pytest.importorskip("flask")
 webdriver = pytest.importorskip("selenium.webdriver")
@@ -24,7 +24,7 @@ pytestmark = [
     ),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
-TREES = embedded_treebank(40)
+TREES = toy_treebank(40)
 WORDS = ["the", "dog", "saw", "a", "cat", "in", "the", "garden"]
 
 

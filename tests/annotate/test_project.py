@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 from spectral_latent.constituency import Phrase, clean
 from spectral_latent.constituency.tree import written
 from spectral_latent.corpora import CorpusError, parse_brackets
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.model import check_trees
 from spectral_latent_annotate import BusyError, ChangedError, Project, TreebankFile
 from spectral_latent_annotate._project import kappa
 from spectral_latent_annotate._treebank_file import as_read
+from tests.toy import toy_treebank
 
-TREES = embedded_treebank(30)
+TREES = toy_treebank(30)
 FILE = "".join(f"( {tree.bracketed()} )\n" for tree in TREES[:20])
 WAITING = [list(tree.words()) for tree in TREES[20:26]]
 (OTHER,) = parse_brackets(f"(FRAG {' '.join(leaf.bracketed() for leaf in TREES[0].preterminals())})")

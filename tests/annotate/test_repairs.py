@@ -20,11 +20,11 @@ from spectral_latent.constituency import (
 )
 from spectral_latent.constituency.tree import Constituent, list_constituents
 from spectral_latent.corpora import constituency_trees
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent_annotate import check_trees, repair, repair_all
 from spectral_latent_annotate._repairs import believe, read_brackets, with_given
+from tests.toy import toy_treebank
 
-TREES = embedded_treebank(120)
+TREES = toy_treebank(120)
 MODEL = ConstituencyModel.train(TREES)
 TAGS = set(MODEL.members[0].tags)
 

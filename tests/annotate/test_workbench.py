@@ -22,15 +22,15 @@ from spectral_latent.constituency.conversion import convert_trees
 from spectral_latent.constituency.training import prepare
 from spectral_latent.constituency.tree import list_constituents
 from spectral_latent.corpora import constituency_trees
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.estimation import EstimationError, mix_with_mean, start_again
 from spectral_latent.estimation.em import expectation
 from spectral_latent.grammar import GrammarSums
 from spectral_latent.grammar.sums import _SHARE
 from spectral_latent.trees import Vocabulary
 from spectral_latent_annotate import Suggestion, Workbench, suggest_trees
+from tests.toy import toy_treebank
 
-TREES = embedded_treebank(90)
+TREES = toy_treebank(90)
 STRANGE = Phrase("S", (Phrase("XP", (Phrase("UH", ("oh",)), Phrase("UH", ("my",)))), Phrase("VB", ("walks",))))
 
 

@@ -12,10 +12,10 @@ from safetensors import safe_open
 
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, clean
 from spectral_latent.corpora import parse_brackets, read_brackets
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.files import storage
 from spectral_latent.model import Jackknife
 from spectral_latent.trees import FloatArray
+from tests.toy import toy_treebank
 
 Run = Callable[..., Any]
 
@@ -241,16 +241,16 @@ def test_deep_trees_do_not_depend_on_the_number_of_processes(run: Run, tmp_path:
 def test_standard_errors_are_those_of_models_without_a_group(run: Run, treebank: Path, tmp_path: Path) -> None:
     """The jackknife of the library, with the groups of `divide`, on the trees that the record names."""
     trees = tmp_path / "trees.mrg"
-    trees.write_text("\n".join(tree.bracketed() for tree in embedded_treebank(40)) + "\n", encoding="utf-8")
+    trees.write_text("\n".join(tree.bracketed() for tree in toy_treebank(40)) + "\n", encoding="utf-8")
     model = tmp_path / "model"
     assert run("train", "constituency", trees, "-o", model, "--estimator", "spectral", "-q").exit_code == 0
-    asked = embedded_treebank(44)[38:]
+    asked = toy_treebank(44)[38:]
     (tmp_path / "asked.mrg").write_text("\n".join(tree.bracketed() for tree in asked) + "\n", encoding="utf-8")
     result = run("score", model, tmp_path / "asked.mrg", "--errors", trees, "--groups", "4", "--json", "-q")
     assert result.exit_code == 0
     found = [json.loads(line) for line in result.stdout.splitlines()]
     train = partial(ConstituencyModel.train, options=ConstituencyOptions())
-    jackknife = Jackknife(train, embedded_treebank(40), 4)
+    jackknife = Jackknife(train, toy_treebank(40), 4)
     whole = jackknife.whole.score(asked)
 
     def share(parser: ConstituencyModel) -> FloatArray:

@@ -15,7 +15,6 @@ import pytest
 from benchmarks import models as recipes
 from spectral_latent import ConstituencyModel, DependencyModel, load
 from spectral_latent.corpora import CorpusError, constituency_trees, dependency_trees
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.evaluation import GoldTree, evaluate_parser
 from spectral_latent.files import ModelFileError
@@ -23,6 +22,7 @@ from spectral_latent.ready import FOLDER, listed_models, ready_models
 from spectral_latent.tasks.training import record_of
 from spectral_latent.tasks.verification import train_again, train_without_groups
 from tests.documents import ROOT, documents
+from tests.toy import toy_treebank
 
 MOST_BYTES = 12_000_000
 
@@ -73,7 +73,7 @@ def test_models_are_loaded_by_name() -> None:
 
 def test_a_file_of_the_name_of_a_model_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    own = ConstituencyModel.train(embedded_treebank(20))
+    own = ConstituencyModel.train(toy_treebank(20))
     own.save("en")
     with pytest.warns(UserWarning, match="en"):
         assert load("en").fingerprint == own.fingerprint
@@ -100,7 +100,7 @@ def test_the_list_has_every_model(run: Any) -> None:
 
 
 def test_a_recipe_makes_the_same_bytes_again(tmp_path: Path) -> None:
-    trees = embedded_treebank(60)
+    trees = toy_treebank(60)
     (tmp_path / "trees.mrg").write_text("".join(f"{tree.bracketed()}\n" for tree in trees), encoding="utf-8")
     words = "".join(f"{n}\t{word}\t_\t_\t_\t_\t{n - 1}\t_\t_\t_\n" for n, word in enumerate(trees[0].words(), start=1))
     (tmp_path / "words.conllu").write_text(f"{words}\n" * 3, encoding="utf-8")

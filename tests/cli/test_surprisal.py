@@ -11,12 +11,12 @@ import pytest
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.grammar import Limits
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger
 from tests.cli.conftest import Run
+from tests.toy import toy_treebank
 
 HEADER = ["sent_id", "number", "word", "seen", "surprisal", "lexical", "syntactic", "sentence"]
 SENTENCES = [["They", "see", "it", "."], ["Cats", "left", "zebras", "."]]
@@ -130,7 +130,7 @@ def test_models_of_other_kinds(run: Run, tmp_path: Path) -> None:
 
 def test_standard_errors_of_words(run: Run, tmp_path: Path) -> None:
     trees = tmp_path / "trees.mrg"
-    trees.write_text("\n".join(tree.bracketed() for tree in embedded_treebank(40)) + "\n", encoding="utf-8")
+    trees.write_text("\n".join(tree.bracketed() for tree in toy_treebank(40)) + "\n", encoding="utf-8")
     options = ["--estimator", "clusters-em", "--n-states", "2"]
     assert run("train", "constituency", trees, "-o", tmp_path / "model", *options, "-q").exit_code == 0
     again = ["--errors", trees, "--groups", "4", "-q"]
@@ -139,7 +139,7 @@ def test_standard_errors_of_words(run: Run, tmp_path: Path) -> None:
     ]
     assert header == [*HEADER, "error"]
     group = np.random.default_rng(0).permutation(np.arange(40) % 4)
-    every = embedded_treebank(40)
+    every = toy_treebank(40)
     estimator = EstimatorOptions("clusters-em", n_states=2)
     parts = [
         ConstituencyModel.train(

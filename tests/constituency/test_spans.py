@@ -18,12 +18,12 @@ from spectral_latent.constituency import (
 from spectral_latent.constituency.spans import SpanModel, span_choices
 from spectral_latent.constituency.training import prepare
 from spectral_latent.constituency.tree import ChainLabels
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.grammar.parser import estimate_again
 from spectral_latent.lexicon.choices import Choices, choice_loss
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import IntArray
+from tests.toy import toy_treebank
 
 SPANS = SpanOptions(folds=2, penalty=1.0, iterations=5)
 OPTIONS = ConstituencyOptions(EstimatorOptions("clusters-em", n_states=2, iterations=1), spans=SPANS)
@@ -147,7 +147,7 @@ def test_the_model_of_spans_sees_words_that_a_plain_grammar_cannot_see() -> None
 
 @pytest.fixture(scope="module")
 def trees() -> list[Phrase]:
-    return list(embedded_treebank(60))
+    return list(toy_treebank(60))
 
 
 @pytest.fixture(scope="module")

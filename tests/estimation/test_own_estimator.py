@@ -14,11 +14,11 @@ import pytest
 from spectral_latent import ConstituencyModel, GraphModel, LatentHMM, LatentTagger, load
 from spectral_latent._options import AtLeast, Options
 from spectral_latent.constituency import ConstituencyOptions
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.estimation import EM, Estimate, Estimator, Listener, Random, Treebank, silent
 from spectral_latent.files import ModelFileError
 from spectral_latent.sequence import HMMOptions, TaggerOptions
 from tests.conformance.test_models import GRAPHS
+from tests.toy import toy_treebank
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class BestOfRandom(Estimator):
 
 
 OWN = BestOfRandom(n_starts=2)
-PHRASES = embedded_treebank(30)
+PHRASES = toy_treebank(30)
 SENTENCES = [["the", "cat", "sleeps"], ["a", "dog", "barks"]] * 12
 TAGGED = [list(zip(words, "DNV", strict=True)) for words in SENTENCES]
 MODELS = {
@@ -105,8 +105,8 @@ def test_commands_import_the_module_of_an_estimator(tmp_path: Path) -> None:
     text = "the dog saw a cat\n" * 200
     train = "from mine import OneStep; from spectral_latent import ConstituencyModel\n"
     train += "from spectral_latent.constituency import ConstituencyOptions\n"
-    train += "from spectral_latent.corpora.embedded import embedded_treebank\n"
-    train += "ConstituencyModel.train(embedded_treebank(30), ConstituencyOptions(estimator=OneStep())).save('model')"
+    train += "from tests.toy import toy_treebank\n"
+    train += "ConstituencyModel.train(toy_treebank(30), ConstituencyOptions(estimator=OneStep())).save('model')"
     path = {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -26,8 +26,8 @@ from spectral_latent import (
 )
 from spectral_latent.anchors import AnchorHMM
 from spectral_latent.automata import AutomatonOptions, model
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.estimation import EstimationError, dismiss_workers, parallel_map
+from tests.toy import toy_treebank
 
 
 def process(_number: int) -> int:
@@ -47,10 +47,10 @@ def test_results_come_in_the_order_of_the_items(jobs: int | None) -> None:
 @pytest.mark.parametrize("jobs", [0, -1, 1.5, True, "two"])
 def test_a_wrong_number_of_jobs_is_named_with_what_is_allowed(jobs: Any) -> None:
     message = f"jobs must be an integer of at least 1 or None, not {jobs!r}"
-    model = ConstituencyModel.train(embedded_treebank(30))
+    model = ConstituencyModel.train(toy_treebank(30))
     for ask in (
         lambda: list(parallel_map(shifted, [1], jobs, 3, 0.5)),
-        lambda: ConstituencyModel.train(embedded_treebank(30), jobs=jobs),
+        lambda: ConstituencyModel.train(toy_treebank(30), jobs=jobs),
         lambda: list(model.parse_all([["the", "dog"]], jobs=jobs)),
     ):
         with pytest.raises(ValueError, match=message):

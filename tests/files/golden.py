@@ -18,7 +18,6 @@ from spectral_latent import load
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.automata import AutomatonOptions, WeightedAutomaton
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, SpanOptions
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.files.storage import VERSION
@@ -26,13 +25,13 @@ from spectral_latent.graphs import GraphModel
 from spectral_latent.reranking import NBest, Reranker, RerankerOptions
 from spectral_latent.reranking.candidates import Candidate
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, TaggerOptions
+from tests.toy import toy_treebank
 
 __all__ = ["FOLDER", "answers"]
 
 FOLDER = Path(__file__).parent / "golden"
 TREES = [
-    tree._replace(children=(tree.children[0]._replace(label="NP-SBJ"), *tree.children[1:]))
-    for tree in embedded_treebank(24)
+    tree._replace(children=(tree.children[0]._replace(label="NP-SBJ"), *tree.children[1:])) for tree in toy_treebank(24)
 ]
 WORDS = [list(tree.words()) for tree in TREES]
 TAGGED = [[(word, word[-1]) for word in row] for row in WORDS]

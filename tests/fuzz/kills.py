@@ -13,10 +13,10 @@ from pathlib import Path
 import psutil
 
 from spectral_latent.constituency import ConstituencyModel
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.files import load_model, save_model
 from spectral_latent.sequence import LatentTagger, TaggerOptions
+from tests.toy import toy_treebank
 
 __all__ = ["KINDS"]
 
@@ -28,7 +28,7 @@ print(flush=True)
 for number in range(10**9):
     save_model(sys.argv[1], {"x": np.full(250_000, float(number))}, {"kind": "toy", "number": number})
 """
-TREES = embedded_treebank(400)
+TREES = toy_treebank(400)
 WORKER = "loky"  # in the command line of a worker, and of none of its helpers but the resource tracker
 TRACKER = "resource_tracker"
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from spectral_latent.constituency import ConstituencyModel, preset
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.grammar import Limits
+from tests.toy import toy_treebank
 
-WORDS = [list(tree.words()) for tree in embedded_treebank(60)]
+WORDS = [list(tree.words()) for tree in toy_treebank(60)]
 LONG = [word for words in WORDS for word in words][:120]
 
 
@@ -29,7 +29,7 @@ def _dependencies() -> DependencyModel:
 def parser(request: pytest.FixtureRequest) -> Any:
     """A parser, and the function that makes its sentences."""
     if request.param == "phrases":
-        return ConstituencyModel.train(embedded_treebank(60)), list
+        return ConstituencyModel.train(toy_treebank(60)), list
     return _dependencies(), DependencySentence.of
 
 
@@ -69,7 +69,7 @@ def test_a_given_tree_beyond_the_limit_has_no_score(parser: Any) -> None:
 
 def test_the_surprisal_of_an_overlong_sentence_is_announced_by_nothing_but_its_limit() -> None:
     options = preset("fast") * 2
-    limited = ConstituencyModel.train(embedded_treebank(20), options).with_limits(Limits(max_words=3))
+    limited = ConstituencyModel.train(toy_treebank(20), options).with_limits(Limits(max_words=3))
     for ask in (lambda: limited.surprisal(LONG[:5]).total, lambda: limited.entropy(LONG[:5])):
         with pytest.warns(RuntimeWarning) as told:
             assert np.isnan(ask()).all()
@@ -87,7 +87,7 @@ def test_sentences_within_the_limits_are_parsed_as_without_limits(parser: Any) -
 @pytest.mark.skipif(sys.platform == "win32", reason="the limit of memory is that of POSIX")
 def test_a_hundred_thousand_words_have_a_fallback_in_four_gigabytes(tmp_path: Path) -> None:
     """A fallback costs as little as its words, and the sentence after it is parsed, in every form of the output."""
-    ConstituencyModel.train(embedded_treebank(60), preset("accurate")).save(tmp_path / "phrases")
+    ConstituencyModel.train(toy_treebank(60), preset("accurate")).save(tmp_path / "phrases")
     _dependencies().save(tmp_path / "dependencies")
     (tmp_path / "text").write_text("the " * 100_000 + "\n" + " ".join(WORDS[0]) + "\n")
     program = (

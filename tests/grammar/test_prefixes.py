@@ -13,7 +13,6 @@ import pytest
 
 from spectral_latent.constituency import ConstituencyModel, preset
 from spectral_latent.corpora import constituency_trees, dependency_trees
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.grammar import Limits
 from spectral_latent.grammar._coarse import CoarseGrammar
@@ -26,6 +25,7 @@ from tests.grammar.test_forests import leaves_of
 from tests.grammar.test_grammar import OPTIONS, Grammar, training
 from tests.inference.test_left_corners import branching
 from tests.oracles import Lpcfg, Rule, all_rules, random_lpcfg
+from tests.toy import toy_treebank
 
 MOST = 10**6
 ALL_SEEN = np.ones(3, dtype=np.bool_)
@@ -240,7 +240,7 @@ def test_next_words_of_a_lexicon(grammar: Grammar) -> None:
 @pytest.mark.parametrize("threshold", [0.05, 0.3, 0.9])
 def test_what_has_a_probability_is_not_infinitely_surprising(threshold: float) -> None:
     """A narrow search from the left loses all trees of some sentences; then it keeps the items of their charts."""
-    trees = embedded_treebank(60)
+    trees = toy_treebank(60)
     model = ConstituencyModel.train(trees, replace(preset("fast")[0], threshold=threshold))
     model = model.with_operators(ObservableOperators.probabilities_of(model.grammar.operators))
     sentences = [list(tree.words())[::step] for tree in trees[:30] for step in (1, 2)]

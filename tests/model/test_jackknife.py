@@ -13,9 +13,9 @@ from benchmarks.coverage import measure
 from benchmarks.recovery import PROBLEMS
 from spectral_latent import ConstituencyModel
 from spectral_latent.constituency import ConstituencyOptions
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.estimation import EstimationError
 from spectral_latent.model import Estimates, Jackknife
+from tests.toy import toy_treebank
 
 
 @given(st.integers(2, 8), st.integers(0, 2**32 - 1))
@@ -62,7 +62,7 @@ def test_intervals_of_a_spectral_grammar_cover_the_truth() -> None:
 
 
 def test_models_of_the_library_have_errors() -> None:
-    trees = embedded_treebank(400)
+    trees = toy_treebank(400)
     jackknife = Jackknife(lambda some: ConstituencyModel.train(some, ConstituencyOptions()), trees, 5)
 
     def probabilities(model: ConstituencyModel) -> np.ndarray:

@@ -13,13 +13,13 @@ import pytest
 
 from spectral_latent import ConstituencyModel, DependencyModel, GraphModel, LatentHMM, LatentTagger, LatentTreeModel
 from spectral_latent.constituency import ConstituencyOptions, Phrase
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.dependency import DependencyOptions, DependencySentence
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.model import Parse, Parses
 from spectral_latent.model.parts import Parts
 from spectral_latent.sequence import HMMOptions, TaggerOptions
 from spectral_latent.trees import MISSING
+from tests.toy import toy_treebank
 
 ESTIMATOR = EstimatorOptions("clusters-em", n_states=2)
 N = 5_000
@@ -214,7 +214,7 @@ def test_a_sentence_has_the_factors_of_its_phrases() -> None:
 
 
 def test_what_is_named_of_several_members_is_that_of_the_first() -> None:
-    trees = list(embedded_treebank(60))
+    trees = list(toy_treebank(60))
     single = EstimatorOptions("clusters-em", n_states=1)
     options = [ConstituencyOptions(estimator=each) for each in (single, ESTIMATOR)]
     stages: list[str] = []

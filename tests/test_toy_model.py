@@ -1,4 +1,4 @@
-"""The embedded treebank: its grammar, its plain counterpart, and what can be learnt from it."""
+"""The ready model `toy`: its grammar, its plain counterpart, and what can be learnt from it."""
 
 import numpy as np
 import pytest
@@ -6,15 +6,15 @@ import pytest
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, PhraseSymbol
 from spectral_latent.constituency.conversion import convert_trees
 from spectral_latent.corpora import parse_brackets
-from spectral_latent.corpora.embedded import embedded_treebank, embedded_truth
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import score_brackets
 from spectral_latent.inference import sample_trees
 from spectral_latent.trees import Vocabulary
+from tests.toy import toy_grammar, toy_treebank
 
 
 def test_the_truth_is_a_distribution() -> None:
-    operators = embedded_truth().operators
+    operators = toy_grammar().operators
     total = np.zeros_like(operators.root)
     np.add.at(total, operators.rules.leaf[:, 0], operators.leaf)
     for a, tensor in zip(operators.rules.binary[:, 0], operators.binary, strict=True):
@@ -25,16 +25,16 @@ def test_the_truth_is_a_distribution() -> None:
 
 
 def test_trees_binarise_to_the_symbols_of_the_truth() -> None:
-    truth = embedded_truth()
+    truth = toy_grammar()
     trees = sample_trees(truth.operators, 300, np.random.default_rng(0)).trees
     symbols, words = Vocabulary(truth.symbols), Vocabulary(truth.lexicon.words)
-    again = convert_trees(embedded_treebank(300, seed=0), Binarisation(), symbols, words).trees
+    again = convert_trees(toy_treebank(300, seed=0), Binarisation(), symbols, words).trees
     for name in ("symbol", "left", "right", "terminal", "root"):
         assert np.array_equal(getattr(again, name), getattr(trees, name))
 
 
 def test_probability_of_a_tree_by_hand() -> None:
-    truth = embedded_truth()
+    truth = toy_grammar()
 
     def first_word(chain: tuple[str, ...], state: int) -> float:
         """Probability of the first of a list of words."""
@@ -50,20 +50,18 @@ def test_probability_of_a_tree_by_hand() -> None:
 
 @pytest.fixture(scope="module")
 def learnt() -> ConstituencyModel:
-    return ConstituencyModel.train(embedded_treebank(1800), ConstituencyOptions(estimator=EstimatorOptions(n_states=8)))
+    return ConstituencyModel.train(toy_treebank(1800), ConstituencyOptions(estimator=EstimatorOptions(n_states=8)))
 
 
 def test_truth_above_spectral_above_plain(learnt: ConstituencyModel) -> None:
-    held_out = embedded_treebank(300, seed=1)
+    held_out = toy_treebank(300, seed=1)
 
     def f1(model: ConstituencyModel) -> float:
         parses = model.parse_all(list(tree.words()) for tree in held_out)
         return score_brackets((tree, parse.tree) for tree, (parse,) in zip(held_out, parses, strict=True)).f1
 
     (grammar,) = learnt.members
-    truth, plain = (
-        ConstituencyModel((member,)) for member in (embedded_truth(), grammar.with_operators(grammar.coarse))
-    )
+    truth, plain = (ConstituencyModel((member,)) for member in (toy_grammar(), grammar.with_operators(grammar.coarse)))
     assert f1(plain) < 87 < 93 < f1(learnt) < (highest := f1(truth))
     assert highest > 95.5
     weights = [model.score(held_out) for model in (plain, learnt, truth)]

@@ -2,8 +2,8 @@
 
 import pytest
 
+from benchmarks.toy import WrittenGrammar, parse_grammar
 from spectral_latent.constituency import PhraseSymbol
-from spectral_latent.corpora.embedded import WrittenGrammar, parse_grammar
 
 WORDS = "NP[#] : it/they\nVP[#] VP|VB[#] : sleeps/sleep runs/run\n"
 
