@@ -58,9 +58,8 @@ def surprisal_of_regions(
     Raises ValueError for a column that a row lacks, and for one that would be overwritten; TypeError for a cell in the
     place of text that is not a string.
 
-    >>> from spectral_latent.constituency import ConstituencyModel
-    >>> from spectral_latent.corpora.embedded import embedded_treebank
-    >>> model = ConstituencyModel.train(embedded_treebank(60))
+    >>> from spectral_latent import ConstituencyModel, load
+    >>> model = ConstituencyModel.train(load("toy").sample(60, np.random.default_rng(0)))
     >>> items = [{"item": 1, "text": "The cat"}, {"item": 1, "text": "chases the zebra"}]
     >>> for row in surprisal_of_regions(items, "text", model.surprisal, model.tokenisation, ["item"]):
     ...     print({name: cell for name, cell in row.items() if not isinstance(cell, float)})
