@@ -1,6 +1,6 @@
 """
-The method in a hundred lines
-=============================
+Course 4: the method in a hundred lines
+=======================================
 
 A spectral latent-variable PCFG is trained on trees and parses sentences, with nothing but NumPy.  Every step names
 its equation in Cohen, Stratos, Collins, Foster and Ungar, "Spectral Learning of Latent-Variable PCFGs" (the long

@@ -15,6 +15,7 @@ release = spectral_latent.__version__
 language = "en"
 html_title = f"spectral_latent {release}"
 html_theme = "furo"
+html_theme_options = {"top_of_page_buttons": []}
 html_show_copyright = False
 html_static_path = ["static"]
 html_css_files = ["site.css"]
