@@ -39,14 +39,14 @@ def with_commits(results: Sequence[Result], columns: Sequence[str] = ()) -> list
 def selected(results: Sequence[Result], request: str) -> tuple[list[Result], list[str]]:
     """Choose the rows and the columns that a marker asks for; no columns stand for all of them.
 
-    request: `NAME`, `NAME | columns` or `NAME | columns | rows`.
+    request: `NAME`, `NAME | columns` or `NAME | columns | rows`; a row is named by its first cell, or by its key with commas.
     """
     name, *lists = (part.strip() for part in request.split("|"))
     columns, rows = [[one.strip() for one in part.split(";")] for part in (*lists, "", "")][:2]
     every = [result for result in results if result.table == name]
     if not every:
         raise SystemExit(f"results: {name}: there is no such table")
-    by_name = {result.name[1]: result for result in every}
+    by_name = {result.name[1]: result for result in every} | {", ".join(result.name[1:]): result for result in every}
     chosen = [by_name[row] for row in rows] if rows != [""] else every
     return chosen, columns if columns != [""] else []
 
