@@ -39,7 +39,8 @@ def with_commits(results: Sequence[Result], columns: Sequence[str] = ()) -> list
 def selected(results: Sequence[Result], request: str) -> tuple[list[Result], list[str]]:
     """Choose the rows and the columns that a marker asks for; no columns stand for all of them.
 
-    request: `NAME`, `NAME | columns` or `NAME | columns | rows`; a row is named by its first cell, or by its key with commas.
+    request: `NAME`, `NAME | columns` or `NAME | columns | rows`; a row is named by its first cell, or by its whole key
+    with commas.
     """
     name, *lists = (part.strip() for part in request.split("|"))
     columns, rows = [[one.strip() for one in part.split(";")] for part in (*lists, "", "")][:2]
