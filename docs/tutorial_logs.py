@@ -20,7 +20,7 @@ import numpy as np
 from spectral_latent import AnchorHMM, WeightedAutomaton, load
 from spectral_latent.anchors import AnchorOptions
 from spectral_latent.automata import AutomatonOptions
-from spectral_latent.corpora import phrase_to_nltk
+from spectral_latent_nltk import phrase_to_nltk
 
 rng = np.random.default_rng(0)
 

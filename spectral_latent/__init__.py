@@ -56,6 +56,7 @@ _MODULES = {
 _ADAPTERS = {
     "spectral_latent_nltk": {
         *("AnchorTagger", "LatentHMMTagger", "ParseGraph", "ParseTree", "SpectralDependencyParser", "SpectralParser"),
+        *("phrase_to_nltk", "sentence_to_nltk"),
     },
     "spectral_latent_sklearn": {
         *("LatentTagClassifier", "LatentTreeClassifier", "LatentTreeTransformer", "SpectralGaussianHMM", "SpectralHMM"),

@@ -78,6 +78,34 @@ def test_importing_the_package_costs_nothing() -> None:
     assert float(seconds) < 0.3
 
 
+FORMALISMS = {"constituency", "sequence", "dependency", "automata", "anchors", "graphs"}
+ROADS = {
+    "load('en').parse(['The', 'dog', 'slept', '.'])": ({"constituency"}, 107),
+    "load('en').surprisal(['The', 'dog', 'slept', '.'])": ({"constituency"}, 107),
+    "next(load('en-ud').parse_text('The dog slept.'))": ({"dependency", "sequence"}, 122),
+    "next(corpora.constituency_trees(TREES))": ({"constituency", "dependency", "sequence"}, 135),
+    "graphs.GraphModel": ({"graphs"}, 65),
+}  # the formalisms that a road may import, and the largest number of modules of the package
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_a_road_imports_what_it_needs(road: str, tmp_path: Path) -> None:
+    """No other formalism, nothing that only training or evaluation needs of SciPy, and no optional package."""
+    trees = tmp_path / "a.trees"
+    trees.write_text("(S (NN rain) (VBZ falls))\n")
+    room = road.removeprefix("next(").partition(".")[0]
+    first = "from spectral_latent import load" if room.startswith("load") else f"from spectral_latent import {room}"
+    imported = run(f"{first}; import sys; TREES = {str(trees)!r}; {road}; print(*sys.modules)").split()
+    formalisms, most = ROADS[road]
+    own = {name for name in imported if name.partition(".")[0] == "spectral_latent"}
+    rooms = {name.split(".")[1] for name in own if "." in name}
+    assert rooms & FORMALISMS == formalisms
+    assert len(own) <= most
+    assert not {"reranking", "evaluation", "cli", "plotting"} & rooms
+    unneeded = {"nltk", "networkx", "joblib", "jinja2", "matplotlib", "scipy.special", "scipy.optimize", "scipy.stats"}
+    assert not unneeded & {*imported}
+
+
 def test_all_names_are_listed_and_found() -> None:
     assert dir(spectral_latent) == sorted(spectral_latent.__all__)
     assert set(run("from spectral_latent import *; print(*dir())").split()) >= set(spectral_latent.__all__)

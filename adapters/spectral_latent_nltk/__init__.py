@@ -3,6 +3,7 @@
 from spectral_latent_nltk._dependency_parser import ParseGraph, SpectralDependencyParser
 from spectral_latent_nltk._parser import FALLBACK, ParseTree, SpectralParser
 from spectral_latent_nltk._tagger import AnchorTagger, LatentHMMTagger
+from spectral_latent_nltk._trees import phrase_to_nltk, sentence_to_nltk
 
 __all__ = [
     "FALLBACK",
@@ -12,4 +13,6 @@ __all__ = [
     "ParseTree",
     "SpectralDependencyParser",
     "SpectralParser",
+    "phrase_to_nltk",
+    "sentence_to_nltk",
 ]

@@ -25,13 +25,14 @@ from spectral_latent.constituency import (
     self_train,
 )
 from spectral_latent.constituency import preset as options_of_preset
-from spectral_latent.corpora import phrase_from_nltk, phrase_to_nltk, phrases_from_nltk
+from spectral_latent.corpora import phrase_from_nltk, phrases_from_nltk
 from spectral_latent.drawing import tree_svg
 from spectral_latent.estimation import shown
 from spectral_latent.evaluation import BracketScores, GoldTree, evaluate_parser
 from spectral_latent.inference import inside, outside
 from spectral_latent.model import Parse
 from spectral_latent_nltk._adapters import ParserAdapter, choose_options, each, tokens_of
+from spectral_latent_nltk._trees import phrase_to_nltk
 
 __all__ = ["FALLBACK", "ParseTree", "SpectralParser", "plain_pcfg"]
 
@@ -163,7 +164,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
     ) -> SpectralParser:
         """Learn from treebank trees: any iterable, read once.  The same trees give the same parser.
 
-        trees: treebank trees, which are cleaned first; `parsed_sents()` of a corpus of NLTK is read as by the command.
+        trees: treebank trees, which are cleaned first, such as `parsed_sents()` of a corpus of NLTK.
         n_states: the largest number of latent states of a symbol; None for those of `preset` or `options`.
         preset: the name of settings that go well together: "fast", the default, "accurate", "best" or
         "clusters"; see `spectral_latent.preset`.
@@ -237,7 +238,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
             raise ValueError("the grammar does not derive the tree, so that its constituents have no states")
         alpha = inside(operators, forest)
         posteriors = alpha.vectors * outside(operators, forest, alpha).vectors  # of states, but for a factor
-        words = phrase.words()
+        words = iter(phrase_to_nltk(phrase).leaves())
         made: list[list[Any]] = []  # the trees that each item consists of; words and children come before parents
         for item, edge in enumerate(forest.start[:-1].tolist()):
             children = [each for each in (forest.left[edge], forest.right[edge]) if each >= 0]

@@ -40,7 +40,6 @@ from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
-import scipy
 
 from spectral_latent._compiled import check_range, check_starts, compiled
 from spectral_latent.constituency.grammar import PhraseEvidence
@@ -293,7 +292,8 @@ def span_choices(
     check_range("sentences of constituents", parts.sentence, 0, len(start) - 1)
     check_range("first words of constituents", parts.begin + start[parts.sentence], 0, len(words))
     check_range("ends of constituents", parts.end + start[parts.sentence], 1, len(words) + 1)
-    odds = scipy.special.logit(np.clip(parts.posterior, 1.0 - _LARGEST, _LARGEST))
+    likely = np.clip(parts.posterior, 1.0 - _LARGEST, _LARGEST)
+    odds = np.log(likely) - np.log1p(-likely)
     buckets = hash_features(_TEMPLATES, *_columns(parts, odds, labels, words, start, judged))
     correct = np.zeros(len(odds), dtype=np.bool_) if correct is None else correct
     return Choices.alone(buckets, odds[judged], correct[judged], np.ones(len(judged)))

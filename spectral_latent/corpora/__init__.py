@@ -7,9 +7,7 @@ from spectral_latent.corpora.formats import Format, Guess, sniff_format
 from spectral_latent.corpora.nltk_trees import (
     partial_from_nltk,
     phrase_from_nltk,
-    phrase_to_nltk,
     sentence_from_nltk,
-    sentence_to_nltk,
 )
 from spectral_latent.corpora.sources import constituency_trees, dependency_trees
 from spectral_latent.corpora.tables import parse_table
@@ -41,7 +39,6 @@ __all__ = [
     "parse_tagged",
     "partial_from_nltk",
     "phrase_from_nltk",
-    "phrase_to_nltk",
     "phrases_from_nltk",
     "plain_sentences",
     "raw_trees",
@@ -49,7 +46,6 @@ __all__ = [
     "read_conllu",
     "read_text",
     "sentence_from_nltk",
-    "sentence_to_nltk",
     "sentences",
     "sniff_format",
     "tagged_sentences",

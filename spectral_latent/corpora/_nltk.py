@@ -13,7 +13,6 @@ from contextlib import closing, nullcontext, suppress
 from difflib import get_close_matches
 from io import StringIO
 from itertools import chain, islice
-from pathlib import PurePath
 from sys import intern  # one string per distinct word and tag
 from typing import Any, TypeVar
 from xml.etree import ElementTree
@@ -58,8 +57,7 @@ def items_of_corpus(
     corpus, _, part = source.removeprefix("nltk:").partition(":")
     if part not in ("", *_PARTS):
         raise CorpusError(f"{source}: no part {part!r}; give nltk:{corpus}, or one of its parts {', '.join(_PARTS)}")
-    own = CorpusFiles.find(corpus) if method == "parsed_sents" else None
-    reader = own or _reader(corpus, method, kind, example)
+    reader = CorpusFiles.find(corpus) or _reader(corpus, method, kind, example)
     files = sorted(reader.fileids())
     if len(files) == 1:
         return _part(items_of_file(reader, corpus, files[0]), part)
@@ -199,16 +197,16 @@ def _read_by_nltk(reader: Any, file: str, where: str) -> Iterator[Any]:
 
 
 def phrases_from_nltk(trees: Iterable[Any], changes: Changes | None = None) -> Iterator[Phrase]:
-    """Make phrases of a treebank's trees, as they come or as `parsed_sents` of a corpus returns them, without traces.
+    """Make phrases of a treebank's trees, such as `parsed_sents()` of a corpus, without traces.
 
-    The trees of a corpus are those of `constituency_trees("nltk:NAME")`.  In other trees, NLTK's readers make flat
-    trees of pairs of a word and its tag where brackets do not match, or where a line within a tree is not indented.
-    Such trees are left out, and a warning after the last tree counts them.
+    Where brackets do not match, or a line within a tree is not indented, NLTK's readers make flat trees of pairs of a
+    word and its tag.  Such trees are left out, and a warning after the last tree counts them;
+    `constituency_trees("nltk:NAME")` reads them.
 
     trees: objects of `nltk.Tree`; any iterable, read once.
 
     Raises the errors of `phrase_from_nltk`, ValueError for a label with white space or a bracket, and EstimationError
-    for a tree without words, with the number of the tree; for trees of a corpus, the errors of `constituency_trees`.
+    for a tree without words, with the number of the tree.
 
     >>> from nltk.tree import Tree
     >>> changes = Changes()
@@ -220,22 +218,7 @@ def phrases_from_nltk(trees: Iterable[Any], changes: Changes | None = None) -> I
        the first: tree 2
     """
     changes = Changes() if changes is None else changes
-    views = getattr(trees, "_pieces", [trees])  # the views of files that NLTK joins
-    files = list(filter(None, map(_file_of, views)))
-    if len(files) < len(views) or not files:
-        phrases = _convert(trees, changes, "tree")
-        yield from filter(None, (without_empty(phrase, changes) for phrase in phrases))
-        return
-    for reader, file in files:
-        yield from phrases_of_file(changes, reader, PurePath(str(reader.root)).name, file)
-
-
-def _file_of(view: Any) -> tuple[Any, str] | None:
-    """Find the reader and the file of NLTK's view of all trees of one file; None for other objects."""
-    reader = getattr(getattr(view, "read_block", None), "__self__", None)
-    if reader is None or view.read_block != getattr(reader, "_read_parsed_sent_block", None):
-        return None
-    return next(((reader, file) for file in reader.fileids() if str(reader.abspath(file)) == str(view.fileid)), None)
+    return filter(None, (without_empty(phrase, changes) for phrase in _convert(trees, changes, "tree")))
 
 
 def _convert(trees: Iterable[Any], changes: Changes, place: str, leaves_out: bool = False) -> Iterator[Phrase]:
@@ -302,7 +285,10 @@ def _tokens(reader: Any, corpus: str, file: str, changes: Changes, column: str |
     if phrases is not None:
         for tree in phrases:
             yield [(leaf.children[0], leaf.label, leaf.label) for leaf in tree.preterminals()]
-    elif column is not None:
+        return
+    if isinstance(reader, CorpusFiles):
+        reader = _reader(corpus, "tagged_sents", "tagged corpus", "treebank")
+    if column is not None:
         views = reader.tagged_sents(file), reader.tagged_sents(file, tagset=column)
         for sentence, mapped in zip(*map(_closing, views), strict=True):
             yield [(word, own, tag) for (word, own), (_, tag) in zip(sentence, mapped, strict=True)]
@@ -326,7 +312,7 @@ def _without_empty(
     """Check each word that is not an empty element, with its tag, and leave out sentences without words."""
     changes = Changes() if changes is None else changes
     where = _place(corpus, file)
-    is_view_of_trees = column is not None and hasattr(reader, "parsed_sents")
+    is_view_of_trees = column is not None and (isinstance(reader, CorpusFiles) or hasattr(reader, "parsed_sents"))
     number = 1
     try:
         for sentence in _tokens(reader, corpus, file, changes, column):

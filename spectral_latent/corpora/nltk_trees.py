@@ -1,6 +1,4 @@
-"""Convert NLTK's trees to phrases, and its dependency graphs to sentences, and back.
-
-NLTK itself is imported only where its objects are made.
+"""Convert NLTK's trees to phrases, and its dependency graphs to sentences, without NLTK.
 
 | DependencySentence | node of an `nltk.parse.DependencyGraph` |
 | --- | --- |
@@ -14,7 +12,6 @@ A word's number is its node's `address`.  Missing annotation is `_` in a sentenc
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from operator import index
 from typing import Any, cast
@@ -26,10 +23,8 @@ from spectral_latent.dependency import DependencySentence
 __all__ = [
     "partial_from_nltk",
     "phrase_from_nltk",
-    "phrase_to_nltk",
     "plain_phrase_from_nltk",
     "sentence_from_nltk",
-    "sentence_to_nltk",
 ]
 
 
@@ -121,48 +116,6 @@ def _is_leaf(node: Any) -> bool:
     return False
 
 
-class _BracketedWord(str):
-    """A word that equals a token with brackets or white space, and is printed as treebanks write it.
-
-    NLTK prints leaves as they are, so that its own readers would lose a bare bracket, and divide a word at a space."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        return _SPACE.sub("_", self.replace("(", "-LRB-").replace(")", "-RRB-"))
-
-
-_SPACE = re.compile(r"\s")
-_UNREADABLE = re.compile(r"[\s()]")
-
-
-def phrase_to_nltk(phrase: Phrase, logprob: float | None = None) -> Any:
-    """Make an `nltk.Tree` of a phrase, which `Tree.fromstring` can read again as NLTK prints it.
-
-    Leaves equal the words; those with brackets or white space are printed with -LRB-, -RRB- and _ in their place.
-
-    logprob: the tree's log probability (base 2); if given, the result is a `ProbabilisticTree` with plain subtrees.
-
-    >>> print(phrase_to_nltk(Phrase("NP", (Phrase("NNS", ("dogs",)),))))
-    (NP (NNS dogs))
-    >>> phrase_to_nltk(Phrase("NNS", ("dogs",)), logprob=-3.0).prob()
-    0.125
-    >>> tree = phrase_to_nltk(Phrase("-LRB-", ("(",)))
-    >>> print(tree, tree.leaves())
-    (-LRB- -LRB-) ['(']
-    """
-    from nltk.tree import ProbabilisticTree, Tree
-
-    done: list[Any] = []  # trees whose parents are still to come, the leftmost on top
-    for node in reversed(list(phrase.nodes())):
-        if isinstance(node, str):
-            done.append(_BracketedWord(node) if _UNREADABLE.search(node) else node)
-        else:
-            done.append(Tree(node.label, [done.pop() for _ in node.children]))
-    root = done.pop()
-    return root if logprob is None else ProbabilisticTree(root.label(), list(root), logprob=logprob)
-
-
 def _check(node: Any, inner: bool) -> None:
     """Raise TypeError or ValueError for a node that `phrase_from_nltk` does not take."""
     if isinstance(node, list | tuple) and not hasattr(node, "label") and all(map(_is_pair, node)) and len(node):
@@ -184,9 +137,6 @@ def _check(node: Any, inner: bool) -> None:
         )
     if not label and (inner or has_word):
         raise ValueError("a constituent has no label; only a root over phrases may lack one")
-
-
-_TOP = "ROOT"  # the relation of a root for which no relation is given
 
 
 def sentence_from_nltk(graph: Any) -> DependencySentence:
@@ -216,36 +166,6 @@ def sentence_from_nltk(graph: Any) -> DependencySentence:
         tuple(_string(node.get(key), key) for node in words) for key in ("word", "lemma", "ctag", "tag", "feats", "rel")
     )
     return DependencySentence(forms, lemmas, upos, xpos, feats, _heads(words), relations)
-
-
-def sentence_to_nltk(sentence: DependencySentence) -> Any:
-    """Make an `nltk.parse.DependencyGraph` of a sentence, without its comments.
-
-    A missing relation becomes "", as in a graph that NLTK reads from a table without relations.  The graph's
-    `root` is the first word whose head is 0, and its `top_relation_label` is that word's relation, or ROOT.
-
-    sentence: the sentence, with heads or without.
-
-    >>> graph = sentence_to_nltk(DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"]).with_heads((2, 0)))
-    >>> print(graph.tree(), graph.to_conll(3).split())
-    (bark Dogs) ['Dogs', 'NNS', '2', 'bark', 'VBP', '0']
-    """
-    from nltk.parse import DependencyGraph
-
-    graph = DependencyGraph()
-    relations = ["" if relation == "_" else relation for relation in sentence.relations]
-    heads = sentence.heads or (None,) * len(sentence.forms)
-    keys = ("address", "word", "lemma", "ctag", "tag", "feats", "head", "rel")
-    for address, values in enumerate(zip(*sentence[:5], heads, relations, strict=True), start=1):
-        graph.nodes[address].update(zip(keys, (address, *values), strict=True))
-    for head, dependants in enumerate(sentence.dependants()):
-        for address in dependants:
-            relation = relations[address - 1] or ("" if head else _TOP)
-            graph.nodes[head]["deps"][relation].append(address)
-    if sentence.roots:
-        graph.root = graph.nodes[sentence.roots[0]]
-        graph.top_relation_label = graph.root["rel"] or _TOP
-    return graph
 
 
 def _string(value: Any, key: str) -> str:

@@ -437,5 +437,6 @@ class SpellingModel:
 
         words: n words, which need not be known.
         opens: (n,) whether each word opens a sentence; no word does if not given."""
-        scores = self.features(words, opens).astype(np.float32) @ self.weights
-        return np.asarray(scipy.special.softmax(scores.astype(np.float64), axis=1))
+        scores = (self.features(words, opens).astype(np.float32) @ self.weights).astype(np.float64)
+        share = np.exp(scores - scores.max(axis=1, keepdims=True))  # `scipy.special` takes longer to import
+        return np.asarray(share / share.sum(axis=1, keepdims=True))

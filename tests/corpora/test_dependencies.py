@@ -18,13 +18,13 @@ from spectral_latent.corpora import (
     dependency_trees,
     parse_conllu,
     sentence_from_nltk,
-    sentence_to_nltk,
     tagged_sentences,
     to_conllu,
 )
 from spectral_latent.corpora import sentences as sentences_of
 from spectral_latent.corpora.conllu import parse_tab_with_lines
 from spectral_latent.dependency import DependencySentence
+from spectral_latent_nltk import sentence_to_nltk
 from tests.corpora.annotated import sentences, written
 
 Install = Callable[..., Any]

@@ -10,8 +10,9 @@ from nltk.parse import DependencyGraph
 from nltk.parse.dependencygraph import conll_data2
 from nltk.tree import Tree
 
-from spectral_latent.corpora import parse_conllu, sentence_from_nltk, sentence_to_nltk
+from spectral_latent.corpora import parse_conllu, sentence_from_nltk
 from spectral_latent.dependency import DependencySentence
+from spectral_latent_nltk import sentence_to_nltk
 from tests.corpora.annotated import lines_of, sentences
 
 

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nltk.tree import ProbabilisticTree, Tree
+from nltk.tree import Tree
 
 from spectral_latent.constituency.tree import Phrase
-from spectral_latent.corpora import phrase_from_nltk, phrase_to_nltk
+from spectral_latent.corpora import phrase_from_nltk
+from spectral_latent_nltk import phrase_to_nltk
 
 TOKEN = st.text(min_size=1, max_size=5)
 TREES = st.recursive(
@@ -24,15 +25,6 @@ def test_there_and_back(tree: Tree) -> None:
     assert phrase_to_nltk(phrase) == tree
     assert list(phrase.words()) == tree.leaves()
     assert [node.label for node in phrase.nodes() if isinstance(node, Phrase)] == [s.label() for s in tree.subtrees()]
-
-
-def test_a_probability_belongs_to_the_root() -> None:
-    phrase = Phrase("NP", (Phrase("NNS", ("dogs",)),))
-    tree = phrase_to_nltk(phrase, logprob=-2000.0)
-    assert isinstance(tree, ProbabilisticTree)
-    assert tree.logprob() == -2000.0
-    assert type(tree[0]) is Tree
-    assert phrase_from_nltk(tree) == phrase
 
 
 def test_unlabelled_roots() -> None:

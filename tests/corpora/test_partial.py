@@ -13,10 +13,10 @@ from spectral_latent.corpora import (
     parse_partial,
     parse_partial_conllu,
     partial_from_nltk,
-    phrase_to_nltk,
 )
 from spectral_latent.corpora.brackets import parse_partial_with_lines
 from spectral_latent.dependency import DependencyConstraints
+from spectral_latent_nltk import phrase_to_nltk
 
 TREE = "(S (NP (DT the) (NN man)) (VP (VBD slept)) (. .))"
 

@@ -145,15 +145,27 @@ def test_brackets_that_do_not_match_are_mended_with_a_warning(install: Install) 
     assert brackets(trees) == ["(S (A a))", "(S (B b))", "( (S (C c)) (D d))", "(S (E e))"]
 
 
-def test_trees_of_a_corpus_are_read_as_the_command_reads_them(install: Install) -> None:
+def test_trees_that_nltk_cuts_are_counted(install: Install) -> None:
     """Line breaks without indentation make NLTK cut trees, which its own objects then lack."""
     corpus = install({"a.mrg": "(S\n (NP (NN a))\n(VP (VB b)))\n", "b.mrg": "(S (NN c))\n"})
-    assert list(phrases_from_nltk(corpus.parsed_sents())) == list(constituency_trees("nltk:toy:train"))[::-1]
-    assert brackets(phrases_from_nltk(corpus.parsed_sents("b.mrg"))) == ["(S (NN c))"]
+    assert len(list(constituency_trees("nltk:toy"))) == 2
     changes = Changes()
-    with pytest.warns(UserWarning, match="trees that NLTK could not read left out: 2; the first: tree 2; tree 3"):
-        assert brackets(phrases_from_nltk(list(corpus.parsed_sents()), changes)) == ["(S (NN c))"]
+    with pytest.warns(UserWarning, match="trees that NLTK could not read left out: 2; the first: tree"):
+        assert brackets(phrases_from_nltk(corpus.parsed_sents(), changes)) == ["(S (NN c))"]
     assert changes.counts.total() == 2
+
+
+@pytest.mark.parametrize("name", ["treebank", "cess_esp", "alpino"])
+def test_words_and_tags_of_treebanks_need_no_nltk(name: str, require_corpus: Callable[[str], Any]) -> None:
+    """They are those that are read once NLTK is imported."""
+    require_corpus(name)
+    script = (
+        "import sys; from itertools import islice; from spectral_latent.corpora import sentences, tagged_sentences\n"
+        f"rows = [list(islice(read('nltk:{name}:test'), 30)) for read in (sentences, tagged_sentences)]\n"
+        "assert 'nltk' not in sys.modules; import nltk\n"
+        f"assert rows == [list(islice(read('nltk:{name}:test'), 30)) for read in (sentences, tagged_sentences)]"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 HISTORICAL = """

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nltk.parse import DependencyEvaluator
 
-from spectral_latent.corpora import dependency_trees, sentence_to_nltk
+from spectral_latent.corpora import dependency_trees
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.evaluation import AttachmentScore, score_attachments
+from spectral_latent_nltk import sentence_to_nltk
 
 FORM = st.sampled_from(["a", "b.", ",", "--", "“", "。", "$", "+", "%"])
 RELATION = st.sampled_from(["_", "x", "x:y", "x:z", "y"])
