@@ -1,0 +1,116 @@
+"""Sequences under hidden Markov models and automata: plain loops, sums over strings, and one model in two forms."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spectral_latent.anchors import AnchorHMM, AnchorOptions
+from spectral_latent.automata import AutomatonOptions, WeightedAutomaton
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.sequence import HiddenMarkov, HMMOptions, LatentHMM, LatentTagger, TaggerOptions
+
+STRINGS = [list(text) for text in ("ab", "abab", "aab", "b", "abb", "ba", "bab") for _ in range(10)]
+EM = EstimatorOptions("clusters-em", n_states=2, iterations=6)
+SHORT = [list(string) for n in range(1, 6) for string in product("ab", repeat=n)]
+
+
+@cache
+def hmm() -> LatentHMM:
+    return LatentHMM.train(STRINGS, HMMOptions(EM, choose_states=False))
+
+
+@cache
+def automaton() -> WeightedAutomaton:
+    return WeightedAutomaton.train(STRINGS, AutomatonOptions(2, estimator="em"))
+
+
+def by_loops(hidden: HiddenMarkov, string: list[int]) -> float:
+    """Compute p(string) as a sum over all sequences of states."""
+    total = 0.0
+    for states in product(range(len(hidden.initial)), repeat=len(string)):
+        p = hidden.initial[states[0]] * hidden.stop[states[-1]]
+        for before, after in pairwise(states):
+            p *= (1.0 - hidden.stop[before]) * hidden.transition[before, after]
+        for state, symbol in zip(states, string, strict=True):
+            p *= hidden.emission[state, symbol]
+        total += p
+    return total
+
+
+def test_a_hidden_markov_model_is_the_sum_over_its_states() -> None:
+    model = hmm()
+    exact = [by_loops(model.hidden, model.observations.terminals_of(string).tolist()) for string in SHORT]
+    np.testing.assert_allclose(np.exp(model.log_probabilities(SHORT)), exact, rtol=1e-9)
+
+
+def test_an_automaton_is_the_hidden_markov_model_that_it_is_made_of() -> None:
+    """But for unseen symbols, which it leaves out: as a distribution, it gives their share to all other strings."""
+    model, made = hmm(), WeightedAutomaton.of_hmm(hmm())
+    np.testing.assert_allclose([made(string) for string in SHORT], np.exp(model.log_probabilities(SHORT)), rtol=1e-9)
+    gained = made.log_probabilities(SHORT) - model.log_probabilities(SHORT)
+    np.testing.assert_allclose(gained, gained[0], atol=1e-9)
+    assert 0.0 <= gained[0] < 0.02
+
+
+@pytest.mark.parametrize("make", [hmm, automaton], ids=["hidden Markov model", "automaton"])
+def test_all_strings_have_at_most_probability_one(make: Any) -> None:
+    model = make()
+    strings = [list(string) for n in range(1, 13) for string in product("ab", repeat=n)]
+    total = np.exp(model.log_probabilities(strings)).sum()
+    assert 0.95 < total < 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("make", [hmm, automaton], ids=["hidden Markov model", "automaton"])
+def test_score_surprisal_and_parse_give_one_probability(make: Any) -> None:
+    model = make()
+    logs = model.log_probabilities(SHORT)
+    np.testing.assert_allclose(model.score(SHORT).log, logs, rtol=1e-9)
+    np.testing.assert_allclose([model.parse(string).log for string in SHORT], logs, rtol=1e-6)
+    found = [model.surprisal(string, "nats") for string in SHORT]
+    np.testing.assert_allclose([each.total.sum() + each.end for each in found], -logs, rtol=1e-6)
+
+
+def test_the_following_symbols_and_the_end_have_the_shares_of_the_strings_that_go_on() -> None:
+    """p(next | prefix) from all strings with the prefix, which are few enough to be added up."""
+    model = hmm()
+    strings = [list(string) for n in range(1, 13) for string in product("ab", repeat=n)]
+    p = np.exp(model.log_probabilities(strings))
+    for prefix in (["a"], ["a", "b"], ["b", "a", "b"]):
+        n = len(prefix)
+        with_prefix = {True: 0.0, "a": 0.0, "b": 0.0}
+        for string, each in zip(strings, p, strict=True):
+            if string[:n] == prefix:
+                with_prefix[True if len(string) == n else string[n]] += each  # type: ignore[index]
+        total = sum(with_prefix.values())
+        found = model.following(prefix)
+        for symbol in "ab":
+            assert found[symbol] == pytest.approx(with_prefix[symbol] / total, abs=0.02)
+
+
+def test_paths_of_a_tagger_are_all_tag_sequences() -> None:
+    """Σ over paths = p(words), and the posteriors of tags are shares of the paths."""
+    pairs = [[(symbol, symbol.upper() if at % 2 else "X") for at, symbol in enumerate(string)] for string in STRINGS]
+    model = LatentTagger.train(pairs, TaggerOptions(EM))
+    for string in SHORT[:14]:
+        sequences = [list(zip(string, tags, strict=True)) for tags in product(model.tags, repeat=len(string))]
+        p = np.exp(model.joint_log_probabilities(sequences))
+        (log,) = model.log_probabilities([string])
+        assert p.sum() == pytest.approx(np.exp(log), rel=1e-3)
+        posteriors = model.posteriors(string)
+        for at, k in product(range(len(string)), range(len(model.tags))):
+            share = sum(each for row, each in zip(sequences, p, strict=True) if row[at][1] == model.tags[k]) / p.sum()
+            assert posteriors[at, k] == pytest.approx(share, abs=2e-3)
+
+
+def test_tags_of_anchors_are_the_likeliest_states() -> None:
+    words = [list("abcab"), list("cab"), list("bca"), list("aabb")] * 20
+    model = AnchorHMM.train(words, AnchorOptions(n_states=2))
+    for sentence in (["a"], ["a", "b"], ["c", "a", "b"]):
+        posteriors = model.posteriors(sentence)
+        np.testing.assert_allclose(posteriors.sum(axis=1), 1.0, atol=1e-9)
+        assert next(iter(model.tag_all([sentence]))) == [model.tags[k] for k in posteriors.argmax(axis=1)]
