@@ -10,6 +10,8 @@ DOCUMENTED := $(VENV)/documented
 LOCK := requirements-dev.lock
 GUIDED := $(VENV)/guided
 RUNS ?= 1000000
+SECONDS ?= 120
+SEED := $(or $(SEED),$(shell date +%s))
 
 # Byte code is written where it is first used: most modules of the packages never are.
 INSTALL := python -m pip install --quiet --disable-pip-version-check --no-compile
@@ -36,7 +38,7 @@ BARE = env -i HOME="$$home" PATH="$$PATH" NUMBA_CACHE_DIR="$$home/numba" $(BIN)/
 OUTSIDE := $(VENV)/outside
 SITE := PYTHONPATH=docs/_site $(BIN)/sphinx-build --quiet --fail-on-warning -c docs/_site
 
-.PHONY: all demo browser compile collect test test-bare test-lowest test-newest test-if-changed test-wheel coverage mutants fuzz guided kill soak \
+.PHONY: all demo browser compile collect explore test test-bare test-lowest test-newest test-if-changed test-wheel coverage mutants fuzz guided kill soak \
   processors lint types docs pages lock dist dist-bare licences models bench regression clean
 
 demo: $(LIBRARY)
@@ -47,13 +49,20 @@ test: $(INSTALLED) $(COMPILED)
 	$(BIN)/python -m pytest -m 'not slow' --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 
 # What CI runs on every change, and what is slow and rarely finds a fault: weekly, and before a release.
-all: lint types test test-bare test-lowest test-newest test-wheel coverage mutants fuzz guided kill soak processors docs regression
+all: lint types test explore test-bare test-lowest test-newest test-wheel coverage mutants fuzz guided kill soak processors docs regression
 	$(BIN)/python -m pytest -m slow
 
 # As on a new machine, without corpora and without compiled code: all tests that read corpora, which skip, and the files of
 # BARE_TESTS.
 test-bare: $(INSTALLED)
 	home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && $(BARE) -m corpus && $(BARE) $(BARE_TESTS)
+
+# Properties on new examples for two minutes, in an order and with examples of a seed that is printed; what fails becomes an
+# example.  make explore SEED=7 repeats a run, make explore SECONDS=3600 looks longer.
+explore: $(INSTALLED) $(COMPILED)
+	@echo "make explore SEED=$(SEED)"
+	SPECTRAL_LATENT_EXPLORE=$(SECONDS) $(BIN)/python -m pytest -q -x -p no:cacheprovider -m 'not slow and not corpus' \
+	  --hypothesis-seed=$(SEED)
 
 # All functions are compiled once, before several processes need them, and while tools are installed.
 compile: $(COMPILED)

@@ -2,6 +2,8 @@
 
 import gc
 import os
+import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
@@ -9,8 +11,12 @@ from typing import Any, NoReturn
 import hypothesis
 import pytest
 
+EXPLORING = "SPECTRAL_LATENT_EXPLORE"  # the seconds in which properties are tried on new examples; see `make explore`
+BEGUN = pytest.StashKey[float]()  # when all tests were collected
+
 hypothesis.settings.register_profile("default", deadline=None, derandomize=True, max_examples=30)
-hypothesis.settings.load_profile("default")
+hypothesis.settings.register_profile("explore", deadline=None, max_examples=500, print_blob=True, database=None)
+hypothesis.settings.load_profile("explore" if EXPLORING in os.environ else "default")
 
 DATA_FIXTURES = {"require_corpus", "shared_file"}
 
@@ -26,26 +32,37 @@ def pytest_collection() -> None:
     gc.disable()
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Leave the collected tests out of every later search for garbage, which saves 6 % of the time of the tests.
 
     Searches among other objects are rare: tests of readers, which make many small objects, take a seventh less time.
     """
+    session.config.stash[BEGUN] = time.monotonic()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
     gc.enable()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the tests that use the fixtures below, directly or through other fixtures, and put their files first.
 
-    These tests take longest: if several processes share the files, no process should begin with one at the end.
+    These tests take longest: if several processes share the files, no process should begin with one at the end.  Only
+    properties explore, in a random order.
     """
     for item in items:
         if not DATA_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.corpus)
     long = {item.path for item in items if item.get_closest_marker("corpus")}
     items.sort(key=lambda item: item.path not in long)
+    if EXPLORING in os.environ:
+        items[:] = [item for item in items if hypothesis.is_hypothesis_test(getattr(item, "obj", None))]
+        random.Random(config.getoption("hypothesis_seed")).shuffle(items)
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """End an exploration when its time is over."""
+    if EXPLORING in os.environ and time.monotonic() - item.config.stash[BEGUN] > float(os.environ[EXPLORING]):
+        item.session.shouldstop = "the time for exploring is over"
 
 
 def _missing(what: str, remedy: str) -> NoReturn:
