@@ -64,12 +64,12 @@ _FIRST = 20  # the largest number of fallbacks whose numbers are kept
 _JSON = (".jsonl", ".ndjson")  # the endings of JSON lines
 
 SOURCES = "of trees: brackets (*.mrg ...), a file or folder, or nltk:NAME, a treebank of NLTK"
-DEPENDENCY_SOURCES = "of dependency trees: CoNLL-U, CoNLL-X or Malt-TAB, a file or folder, or nltk:NAME"
+DEPENDENCY_SOURCES = "of dependency trees: CoNLL-U or CoNLL-X, a file or folder, or nltk:NAME"
 TAGGED_SOURCES = "of tags: a table as CoNLL-U, or lines of the/DT dog/NN, a file or folder, or nltk:NAME"
 TEXT_SOURCES = "of sentences: the same, or lines of tokens in *.tok or *.txt"
 LIST_FORMATS = ("bllip", "trees", "conllu", "json")
 BRACKETS = ("brackets", "penn", "historical")
-TABLES = ("conllu", "malt-tab")
+TABLES = ("conllu",)
 LISTS = "blocks of BLLIP, lines `score TAB tree`, CoNLL-U with comments # score, or JSON lines"
 
 

@@ -54,7 +54,7 @@ def score(
 ) -> None:
     """Score the trees of FILE or of standard input.
 
-    A constituency parser scores trees in brackets, a dependency parser trees in CoNLL-U, CoNLL-X or Malt-TAB.  The
+    A constituency parser scores trees in brackets, a dependency parser trees in CoNLL-U or CoNLL-X.  The
     output has a line `log|p| TAB sign` for each tree: the natural logarithm of the absolute value of its estimated
     probability, and the sign of the estimate, 1, -1 or 0.  It is -inf (null in JSON) for a tree that the model does not
     derive, and nan (null in JSON) for a tree beyond the limit of words, of which a warning tells.  JSON has the number

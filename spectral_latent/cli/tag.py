@@ -40,7 +40,7 @@ def tag(
     """Tag the sentences of FILE or of standard input.
 
     FILE has a tokenised sentence on each line, or another format of docs/command_line.md; raw text needs --text.
-    The output is lines of the/DT dog/NN, or for CoNLL-U and Malt-TAB the same tables with other tags.  For an anchor
+    The output is lines of the/DT dog/NN, or for CoNLL-U the same tables with other tags.  For an anchor
     model, a tag is the label of an anchor, or the anchor in capitals if there are no labels.
 
     \b
@@ -61,10 +61,10 @@ def tag(
     if column and given.form != "conllu":
         raise click.UsageError("--column is for CoNLL-U; give --format conllu if the input is CoNLL-U")
     strange = [name for name in tagger.tags if _SEPARATOR.search(name)]
-    if strange and wanted.form == "text" and given.form not in ("conllu", "malt-tab"):
+    if strange and wanted.form == "text" and given.form != "conllu":
         console.message(f"The tag {strange[0]!r} has a slash or a space within; only CoNLL-U keeps such tags apart")
     filled = "xpos" if (column or tagger.column) == "xpos" else "upos"
     with wanted.answers(given, console) as answers:
         tagged = tag_sentences(tagger.model, given, wanted.jobs)
         for sentence, tags in console.beside_output.bar(tagged, "Tagging"):
-            answers.add(sentence, tagged_text(sentence, tags, wanted.form, given.form, filled))
+            answers.add(sentence, tagged_text(sentence, tags, wanted.form, filled))

@@ -4,7 +4,6 @@
 | --- | --- | --- |
 | CoNLL-U | ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC | https://universaldependencies.org/format.html |
 | CoNLL-X | ID FORM LEMMA CPOSTAG POSTAG FEATS HEAD DEPREL PHEAD PDEPREL | Buchholz and Marsi 2006, section 3 |
-| Malt-TAB | FORM TAG HEAD DEPREL; the last may be left out | https://stp.lingfil.uu.se/~nivre/research/MaltXML.html |
 
 One reader reads CoNLL-U and CoNLL-X, because the columns that it uses are the same in both.
 """
@@ -14,7 +13,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from itertools import chain, groupby
+from itertools import chain
 from sys import intern  # one string per distinct word, tag and label
 
 from spectral_latent._options import counted
@@ -26,12 +25,10 @@ from spectral_latent.model import Partial
 
 __all__ = [
     "CONLLU",
-    "MALT_TAB",
     "count_no_words",
     "parse_conllu",
     "parse_partial_conllu",
     "parse_partial_conllu_with_lines",
-    "parse_tab_with_lines",
     "parse_with_lines",
     "read_conllu",
     "to_conllu",
@@ -39,9 +36,7 @@ __all__ = [
 ]
 
 CONLLU = (".conllu", ".conll", ".conllx")  # the endings of the names of files in CoNLL-U or CoNLL-X
-MALT_TAB = (".dp", ".tab")
 _COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
-_TAB = ("FORM", "TAG", "HEAD", "DEPREL")
 _FORM, _HEAD = _COLUMNS.index("FORM"), _COLUMNS.index("HEAD")
 _READ = _COLUMNS[: _COLUMNS.index("DEPREL") + 1]  # the columns that are read
 _FORBIDS = "!"  # before the heads that a word must not have
@@ -168,26 +163,6 @@ def _sentences(text: str, source: str, line: int) -> Iterator[tuple[list[_Row], 
         raise CorpusError(f"{source}: no sentences; give CoNLL-U, one line of ten columns for each word")
 
 
-def parse_tab_with_lines(
-    text: str, source: str = "<string>", line: int = 1
-) -> Iterator[tuple[DependencySentence, list[int]]]:
-    """Read the sentences of a text in Malt-TAB, each with the line number of each word.
-
-    A tag becomes both `upos` and `xpos`, as in NLTK.  No line is a comment.  Otherwise the rules and the errors are
-    those of `parse_conllu`."""
-    text = text.removeprefix("\ufeff")
-    if not text.strip(" \t\r\n"):
-        raise CorpusError(f"{source}: no sentences; give lines of {' '.join(_TAB)}, with a tab between each two")
-    lines = enumerate(text.split("\n"), start=line)
-    for has_words, block in groupby(lines, key=lambda numbered: bool(numbered[1].strip(" \t\r"))):
-        if has_words:
-            words = [
-                _columns_of_tab(content.removesuffix("\r"), Line(source, number), word)
-                for word, (number, content) in enumerate(block, start=1)
-            ]
-            yield _sentence(words, [], _all_heads(words), []), _line_numbers(words)
-
-
 def to_conllu(sentence: DependencySentence) -> str:
     """Write a sentence in CoNLL-U, with the empty line after it; the last two columns are `_`.
 
@@ -230,26 +205,9 @@ def _columns(content: str, line: Line) -> _Row:
             f"{counted(len(columns), 'column')} where CoNLL-U has {len(_COLUMNS)}; give {' '.join(_COLUMNS)}, with a "
             f"tab between each two, _ for what is not known, and an empty line after each sentence"
         )
-    return line, _check_filled(columns, _READ, line)
-
-
-def _columns_of_tab(content: str, line: Line, word: int) -> _Row:
-    """Split a line of Malt-TAB, and arrange its columns as the first eight of CoNLL-U."""
-    columns = content.split("\t")
-    if len(columns) not in (len(_TAB) - 1, len(_TAB)):
-        raise line.error(
-            f"{counted(len(columns), 'column')} where Malt-TAB has {len(_TAB)}, or {len(_TAB) - 1}; give "
-            f"{' '.join(_TAB)}, with a tab between each two, and an empty line after each sentence"
-        )
-    form, tag, head, *relation = _check_filled(columns, _TAB, line)
-    return line, [str(word), form, "_", tag, tag, "_", head, *(relation or "_")]
-
-
-def _check_filled(columns: list[str], names: tuple[str, ...], line: Line) -> list[str]:
-    """Return the columns; raise CorpusError if one of the first columns, which have names, is empty."""
-    if "" in columns[: len(names)]:
-        raise line.error(f"the column {names[columns.index('')]} is empty; write _ for what is not known")
-    return columns
+    if "" in columns[: len(_READ)]:
+        raise line.error(f"the column {_READ[columns.index('')]} is empty; write _ for what is not known")
+    return line, columns
 
 
 def _words(rows: list[_Row]) -> tuple[list[_Row], _Ranges]:

@@ -4,7 +4,6 @@
 | --- | --- | --- |
 | `brackets` | .mrg, .parse, .psd, .ptb, .tree, .trees | the first opens a tree, `( (S`, `(NN dog)`; none is outside |
 | `conllu`, also for CoNLL-X | .conllu, .conll, .conllx | the first has ten columns, the first of them a number |
-| `malt-tab` | .dp, .tab | each has three or four columns, the third of them a number |
 | `tagged` | .pos, .tagged | each word ends in a slash and a tag, with a capital or a mark: `the/DT dog/NN` |
 | `json` | .jsonl, .ndjson | the first opens an object: `{"words": ["dogs", "bark"]}` |
 | `tokens` | .tok, .txt | any other lines: one tokenised sentence on each line |
@@ -38,7 +37,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-from spectral_latent.corpora.conllu import CONLLU, MALT_TAB, parse_tab_with_lines, parse_with_lines
+from spectral_latent.corpora.conllu import CONLLU
 from spectral_latent.corpora.text import CorpusError, ending_of
 
 __all__ = [
@@ -46,8 +45,6 @@ __all__ = [
     "NAMES",
     "READINGS",
     "SHOWING",
-    "TABLE_ENDINGS",
-    "TABLE_READERS",
     "Format",
     "Guess",
     "Row",
@@ -56,14 +53,13 @@ __all__ = [
     "sniff_format",
 ]
 
-Format: TypeAlias = Literal["brackets", "penn", "historical", "conllu", "malt-tab", "tagged", "json", "tokens", "text"]
+Format: TypeAlias = Literal["brackets", "penn", "historical", "conllu", "tagged", "json", "tokens", "text"]
 _T = TypeVar("_T")
 
 ENDINGS: MappingProxyType[Format, tuple[str, ...]] = MappingProxyType(
     {
         "brackets": (".mrg", ".parse", ".psd", ".ptb", ".tree", ".trees"),
         "conllu": CONLLU,
-        "malt-tab": MALT_TAB,
         "tagged": (".pos", ".tagged"),
         "json": (".jsonl", ".ndjson"),
         "tokens": (".tok", ".txt"),
@@ -72,27 +68,20 @@ ENDINGS: MappingProxyType[Format, tuple[str, ...]] = MappingProxyType(
 READINGS: MappingProxyType[Format, bool | None] = MappingProxyType(  # formats of brackets; whether they are historical
     {"brackets": None, "penn": False, "historical": True}
 )
-TABLE_ENDINGS = (*CONLLU, *MALT_TAB)
-TABLE_READERS: MappingProxyType[Format, Callable[..., Any]] = MappingProxyType(
-    {"conllu": parse_with_lines, "malt-tab": parse_tab_with_lines}
-)
 NAMES: MappingProxyType[Format, str] = MappingProxyType(  # of the contents, in messages
     {
         **dict.fromkeys(READINGS, "trees in brackets"),
         "conllu": "sentences in CoNLL-U",
-        "malt-tab": "sentences in Malt-TAB",
         "tagged": "words with tags",
         "json": "rows in JSON lines",
         "tokens": "tokenised sentences",
         "text": "raw text",
     }
 )
-_OF_TABLES = "dependency parsers (`train dependency`) and taggers (`train tagger`)"
 _USES: MappingProxyType[Format, str] = MappingProxyType(  # the models and commands that a format is for
     {
         "brackets": "constituency parsers (`train constituency`)",
-        "conllu": _OF_TABLES,
-        "malt-tab": _OF_TABLES,
+        "conllu": "dependency parsers (`train dependency`) and taggers (`train tagger`)",
         "tagged": "taggers (`train tagger`)",
         **dict.fromkeys(("json", "tokens", "text"), "`parse` and `tag`"),
     }
@@ -107,8 +96,7 @@ _BRACKET_OR_WORD = re.compile(r"[()]|[^\s()]+", re.ASCII)
 _WORD = re.compile(r"\S+", re.ASCII)
 _WORD_AND_TAG = re.compile(r"(?!\w+://).+/([^/]+)")  # no address
 _ID = re.compile(r"[0-9]+([-.][0-9]+)?")
-_HEAD = re.compile(r"[0-9]+|_")
-_BY_LINES: tuple[Format, ...] = ("tagged", "malt-tab")  # which all of the first lines must show
+_MALT_TAB = re.compile(r"[^\t]+\t[^\t]+\t[0-9]+\s*(\t[^\t]+)?")  # the columns FORM TAG HEAD DEPREL
 
 
 class Guess(NamedTuple):
@@ -155,19 +143,18 @@ class Guess(NamedTuple):
 def sniff_format(name: str, beginning: str, *needed: Format, given: Format | None = None) -> Guess:
     """Tell the format of a text.
 
-    name: the name of the text's file; its ending decides if the table of this module lists it.  Three or four columns
-        are Malt-TAB also in a file with an ending of CoNLL-U, because treebanks with such names have both formats.
+    name: the name of the text's file; its ending decides if the table of this module lists it.
     beginning: the text, or its first lines.
     needed: the formats that can be read, the usual one first; all if there is none.
     given: the format, if it is known, so that nothing is guessed.
 
-    Raises `CorpusError` for a format that cannot be read.
+    Raises `CorpusError` for a format that cannot be read, such as Malt-TAB, which is no longer read.
 
-    >>> [sniff_format(name, "").form for name in ("wsj_0001.mrg", "ewt.conllu", "wsj.dp", "brown.pos", "-")]
-    ['brackets', 'conllu', 'malt-tab', 'tagged', 'tokens']
-    >>> texts = ("( (S (NP", "# sent_id = 1\\n1" + 9 * "\\t_", "Dogs\\tNNS\\t2", "the/DT dog/NN", "either/or , but")
+    >>> [sniff_format(name, "").form for name in ("wsj_0001.mrg", "ewt.conllu", "brown.pos", "-")]
+    ['brackets', 'conllu', 'tagged', 'tokens']
+    >>> texts = ("( (S (NP", "# sent_id = 1\\n1" + 9 * "\\t_", "the/DT dog/NN", "either/or , but")
     >>> [sniff_format("-", text).form for text in texts]
-    ['brackets', 'conllu', 'malt-tab', 'tagged', 'tokens']
+    ['brackets', 'conllu', 'tagged', 'tokens']
     >>> sniff_format("-", "http://a.b/c").form, sniff_format("-", "the/DT dog/NN\\nhttp://a.b/c").doubt
     ('tokens', 'line 1 looks like words with tags, but others do not')
     """
@@ -193,11 +180,14 @@ def _guess(name: str, beginning: str, needed: tuple[Format, ...]) -> Guess:
     beginning = beginning.removeprefix("\ufeff")
     has_lines = _LINE_NOT_COMMENT.search(beginning)
     lines = [match[0] for match in islice((_LINE_NOT_COMMENT if has_lines else _LINE).finditer(beginning), SHOWING)]
+    if lines and all(map(_MALT_TAB.fullmatch, lines)):
+        raise CorpusError(
+            f"{name}: Malt-TAB, which is no longer read; write CoNLL-U, as `DependencyGraph(...).to_conll(10)` of NLTK "
+            f"does for each sentence; if these are other lines, give --format"
+        )
     shown = list(map(_format_of_line, lines)) or ["tokens"]
     first, is_uniform = shown[0], len({*shown}) == 1
     by_name = next((form for form, endings in ENDINGS.items() if ending_of(name) in endings), None)
-    if by_name == "conllu" and first == "malt-tab" and is_uniform:
-        return Guess(first, "its first lines")
     if by_name not in (None, "tokens"):
         return Guess(by_name, "its name")
     if first == "tokens":
@@ -205,9 +195,9 @@ def _guess(name: str, beginning: str, needed: tuple[Format, ...]) -> Guess:
     if needed and "tokens" not in needed and (first in needed or is_uniform):
         return Guess(first, "its first lines")
     tokens = Guess("tokens", "its name" if by_name else "its first lines")
-    if (first in _BY_LINES and not is_uniform) or (first == "brackets" and _has_words_outside(lines)):
+    if (first == "tagged" and not is_uniform) or (first == "brackets" and _has_words_outside(lines)):
         return tokens._replace(doubt=f"line 1 looks like {NAMES[first]}, but others do not")
-    if first in _BY_LINES and by_name:
+    if first == "tagged" and by_name:
         return tokens._replace(doubt=f"its first lines look like {NAMES[first]}")
     if first == "tagged" and len(_WORD.findall(" ".join(lines))) == 1:
         return tokens._replace(doubt="its only word looks like a word with a tag")
@@ -219,8 +209,6 @@ def _format_of_line(line: str) -> Format:
     columns = line.split("\t")
     if len(columns) == 10 and _ID.fullmatch(columns[0]):
         return "conllu"
-    if len(columns) in (3, 4) and _HEAD.fullmatch(columns[2].strip()):
-        return "malt-tab"
     if _OPENS_OBJECT.match(line):
         return "json"
     tags = [match[1] if match else "" for match in map(_WORD_AND_TAG.fullmatch, _WORD.findall(line))]

@@ -12,12 +12,10 @@ from spectral_latent.constituency.cleaning import Changes, without_empty
 from spectral_latent.constituency.tree import Phrase
 from spectral_latent.corpora._nltk import annotation_of, items_of_corpus, phrases_of_file
 from spectral_latent.corpora.brackets import parse_brackets
-from spectral_latent.corpora.conllu import count_no_words
+from spectral_latent.corpora.conllu import count_no_words, parse_with_lines
 from spectral_latent.corpora.formats import (
     ENDINGS,
     READINGS,
-    TABLE_ENDINGS,
-    TABLE_READERS,
     Format,
     items_of_files,
     sniff_format,
@@ -25,7 +23,15 @@ from spectral_latent.corpora.formats import (
 from spectral_latent.corpora.text import CorpusError, read_text
 from spectral_latent.dependency import DependencySentence
 
-__all__ = ["Entry", "constituency_trees", "dependency_trees", "entries_of_text", "phrases_of_text", "tree_entries"]
+__all__ = [
+    "Entry",
+    "constituency_trees",
+    "dependency_trees",
+    "entries_of_text",
+    "in_conllu",
+    "phrases_of_text",
+    "tree_entries",
+]
 
 
 def constituency_trees(
@@ -89,12 +95,11 @@ def dependency_trees(
 ) -> Iterator[DependencySentence]:
     """Read the trees of a dependency treebank.
 
-    - a file in CoNLL-U, CoNLL-X or Malt-TAB; `sniff_format` tells which;
-    - a folder: all files beneath it, in sorted order, that end in .conllu, .conll, .conllx, .dp or .tab and are not
-      hidden;
+    - a file in CoNLL-U or CoNLL-X;
+    - a folder: all files beneath it, in sorted order, that end in .conllu, .conll or .conllx and are not hidden;
     - `nltk:NAME`, a dependency treebank of NLTK, or a part of it; see `constituency_trees`.
 
-    form: the format of files, `conllu` or `malt-tab`; if not given, it is guessed.
+    form: `conllu` to read a file as a table whatever its name and its lines look like.
 
     Several words may have the head 0, as in many treebanks in CoNLL-X; `DependencySentence.roots` tells which.
 
@@ -104,8 +109,8 @@ def dependency_trees(
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "one.dp")
-    ...     _ = file.write_text("Dogs\\tNNS\\t2\\nbark\\tVBP\\t0\\n")
+    ...     file = Path(folder, "one.conllu")
+    ...     _ = file.write_text("1 Dogs _ NNS _ _ 2 _ _ _\\n2 bark _ VBP _ _ 0 _ _ _\\n".replace(" ", "\\t"))
     ...     [sentence.heads for sentence in dependency_trees(file)]
     [(2, 0)]
     """
@@ -167,7 +172,7 @@ def _entries(name: str, changes: Changes | None, form: Format | None) -> Iterato
             partial(_entries_of_nltk, changes),
             example="dependency_treebank",
         )
-    return items_of_files(name, "dependency treebank", partial(_entries_of_file, changes, form), TABLE_ENDINGS)
+    return items_of_files(name, "dependency treebank", partial(_entries_of_file, changes, form), ENDINGS["conllu"])
 
 
 def _entries_of_file(changes: Changes | None, form: Format | None, path: Path) -> Iterator[Entry]:
@@ -179,15 +184,29 @@ def _entries_of_nltk(changes: Changes | None, reader: Any, corpus: str, file: st
     """Read the sentences of one file of a corpus of NLTK."""
     if annotation_of(reader) != "dependencies":
         raise CorpusError(f"nltk:{corpus}: no dependency treebank; give one such as nltk:dependency_treebank")
-    return entries_of_text(reader.raw(file), f"nltk:{corpus}, file {file}", changes)
+    return entries_of_text(in_conllu(reader.raw(file)), f"nltk:{corpus}, file {file}", changes)
+
+
+def in_conllu(text: str) -> str:
+    """Write lines of FORM, TAG, HEAD and perhaps DEPREL, as NLTK's dependency treebanks have, as lines of CoNLL-U."""
+    lines = []
+    word = 0
+    for line in text.split("\n"):
+        columns = line.rstrip("\r").split("\t")
+        word = word + 1 if line.strip() else 0
+        if len(columns) in (3, 4):
+            form, tag, head, *relation = columns
+            line = "\t".join((str(word), form, "_", tag, tag, "_", head, *(relation or "_"), "_", "_"))
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def entries_of_text(
     text: str, source: str, changes: Changes | None = None, form: Format | None = None
 ) -> Iterator[Entry]:
-    """Read the sentences of a text in CoNLL-U, CoNLL-X or Malt-TAB; heads may be missing."""
-    guess = sniff_format(source, text, "conllu", "malt-tab", given=form)
+    """Read the sentences of a text in CoNLL-U or CoNLL-X; heads may be missing."""
+    guess = sniff_format(source, text, "conllu", given=form)
     if changes is not None:
         count_no_words(text, changes)
-    parsed = guess.noted(TABLE_READERS[guess.form](text, source))
+    parsed = guess.noted(parse_with_lines(text, source))
     return (Entry(sentence, source, number, lines) for number, (sentence, lines) in enumerate(parsed, start=1))

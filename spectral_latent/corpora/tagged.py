@@ -27,11 +27,9 @@ from types import MappingProxyType
 
 from spectral_latent.constituency.cleaning import Changes
 from spectral_latent.corpora._nltk import items_of_corpus, tagged_of_file, words_of_file
-from spectral_latent.corpora.conllu import count_no_words
+from spectral_latent.corpora.conllu import count_no_words, parse_with_lines
 from spectral_latent.corpora.formats import (
     ENDINGS,
-    TABLE_ENDINGS,
-    TABLE_READERS,
     Format,
     Guess,
     items_of_files,
@@ -83,7 +81,7 @@ def universal_tag(tag: str) -> str:
 
 
 _Tagged = list[tuple[str, str]]
-_TAGGED_ENDINGS = (*TABLE_ENDINGS, *ENDINGS["tagged"])
+_TAGGED_ENDINGS = (*ENDINGS["conllu"], *ENDINGS["tagged"])
 _TOKEN = re.compile(r"\S+", re.ASCII)  # as in bracketed trees, a no-break space belongs to its word
 
 
@@ -96,11 +94,11 @@ def tagged_sentences(
 ) -> Iterator[_Tagged]:
     """Read sentences with their tags; a sentence is a list of pairs of word and tag.
 
-    - a file in CoNLL-U or CoNLL-X, whose tags are in the columns upos and xpos, or in Malt-TAB, which has one column;
+    - a file in CoNLL-U or CoNLL-X, whose tags are in the columns upos and xpos;
     - a file of one sentence a line, as in `the/DT dog/NN`; see `parse_tagged`.  `sniff_format` tells
       the formats apart;
-    - a folder: all files beneath it, in sorted order, that end in .conllu, .conll, .conllx, .dp, .tab, .pos or .tagged
-      and are not hidden;
+    - a folder: all files beneath it, in sorted order, that end in .conllu, .conll, .conllx, .pos or .tagged and are
+      not hidden;
     - `nltk:NAME`, a corpus of NLTK that has `tagged_sents`, or a part of one; see `constituency_trees`.
       Empty elements (`is_empty`) are left out.
 
@@ -108,7 +106,7 @@ def tagged_sentences(
         corpus's own tags.  If not given, the default decides.
     default: the tags to read from sources that have them.  From other sources the only tags are read, and from tables
         `upos`.
-    form: the format of files, `tagged`, `conllu` or `malt-tab`; if not given, it is guessed.
+    form: the format of files, `tagged` or `conllu`; if not given, it is guessed.
 
     If a word of a table has no tag in the column, it gets its tag from the other column, or the tag X; a warning counts
     these words.  If no word has a tag in the column, the other column is read.
@@ -214,8 +212,8 @@ def _tagged_of_file(
     column: str | None, default: str | None, changes: Changes | None, given: Format | None, path: Path
 ) -> Iterator[_Tagged]:
     """Read the tagged sentences of a file."""
-    text, guess = _read(path, given, "tagged", *TABLE_READERS)
-    if guess.form in TABLE_READERS:
+    text, guess = _read(path, given, "tagged", "conllu")
+    if guess.form == "conllu":
         if column not in (None, "upos", "xpos"):
             raise CorpusError(f"{path}: no tags in a column {column!r}; give upos, or xpos")
         preferred = column or default
@@ -227,8 +225,8 @@ def _tagged_of_file(
 
 def _column_of_file(preferred: str | None, given: Format | None, path: Path) -> Iterator[TagColumn]:
     """Find the column from which the tags of a table are read; yield nothing for other files."""
-    text, guess = _read(path, given, "tagged", *TABLE_READERS)
-    if guess.form in TABLE_READERS:
+    text, guess = _read(path, given, "tagged", "conllu")
+    if guess.form == "conllu":
         column, _ = choose_column(_table(text, guess, path), "xpos" if preferred == "xpos" else "upos")
         yield from [] if column is None else [column]
 
@@ -243,7 +241,7 @@ def _table(text: str, guess: Guess, path: Path, changes: Changes | None = None) 
     """Read the sentences of a table."""
     if changes is not None:
         count_no_words(text, changes)
-    return (sentence for sentence, _ in guess.noted(TABLE_READERS[guess.form](text, os.fspath(path))))
+    return (sentence for sentence, _ in guess.noted(parse_with_lines(text, os.fspath(path))))
 
 
 def _with_tags(sentences: Iterator[DependencySentence], preferred: TagColumn, path: Path) -> Iterator[_Tagged]:
@@ -257,10 +255,10 @@ def _with_tags(sentences: Iterator[DependencySentence], preferred: TagColumn, pa
 
 def _words_of_text_file(changes: Changes | None, given: Format | None, path: Path) -> Iterator[list[str]]:
     """Read the sentences of a file without their tags."""
-    text, guess = _read(path, given, "tokens", "tagged", *TABLE_READERS)
+    text, guess = _read(path, given, "tokens", "tagged", "conllu")
     if guess.doubt:
         warnings.warn(guess.warning(os.fspath(path)), stacklevel=2)
-    if guess.form in TABLE_READERS:
+    if guess.form == "conllu":
         return (list(sentence.forms) for sentence in _table(text, guess, path, changes))
     if not text.strip(whitespace):
         raise CorpusError(f"{path}: no words; give a sentence a line, with spaces between the words")

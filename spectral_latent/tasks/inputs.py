@@ -67,9 +67,6 @@ FORMATS: Mapping[Format, InputFormat] = MappingProxyType(
             f"CoNLL-U from the terminal; {_END_OF_BLOCK}",
             re.compile(rb"^(?![ \t]*\r?\n|#)[^\n]*\n(?:#[^\n]*\n)*[ \t]*\r?\n", re.MULTILINE),
         ),
-        "malt-tab": InputFormat(
-            f"Malt-TAB from the terminal; {_END_OF_BLOCK}", re.compile(rb"^[ \t]*\r?\n", re.MULTILINE)
-        ),
         "tagged": InputFormat(_LINES, _LINE_ENDS),
         "json": InputFormat("JSON from the terminal, an object on each line; Ctrl-D ends", _LINE_ENDS),
         "tokens": InputFormat(_LINES, _LINE_ENDS),
@@ -276,7 +273,6 @@ def read_sentences(file: str, form: Format | None, tokenisation: Tokenisation, w
         "json": reader.rows,
         "text": reader.text,
         "conllu": reader.table,
-        "malt-tab": reader.malt_tab,
     }[guess.form]
     pieces = (guess.noted(read(reader.lines(first, piece))) for first, piece in _pieces(chunks, end))
     return Input(source, guess.form, _checked_words(pieces, tokenisation, watch))
@@ -428,22 +424,17 @@ class _FormatReader(NamedTuple):
             tags = [leaf.label for leaf in tree.preterminals()]
             yield InputSentence(DependencySentence.of(list(tree.words()), tags), next(self.numbers))
 
-    def malt_tab(self, lines: Iterable[NumberedLine]) -> Iterator[InputSentence]:
-        """Read a sentence from each block of lines in Malt-TAB."""
-        return self.table(lines, is_malt_tab=True)
-
-    def table(self, lines: Iterable[NumberedLine], is_malt_tab: bool = False) -> Iterator[InputSentence]:
+    def table(self, lines: Iterable[NumberedLine]) -> Iterator[InputSentence]:
         """Read a sentence from each block of lines; lines after the last block make a sentence without words."""
-        from spectral_latent.corpora.conllu import parse_tab_with_lines, parse_with_lines
+        from spectral_latent.corpora.conllu import parse_with_lines
         from spectral_latent.corpora.nbest import comment_value
         from spectral_latent.dependency import DependencySentence
 
-        parse = parse_tab_with_lines if is_malt_tab else parse_with_lines
         for block in _blocks(lines):
             first = block[0][0]
             texts = tuple(line for _, line in block)
             if any(map(_has_word, texts)):
-                ((sentence, word_lines),) = parse("".join(texts), self.source, first)
+                ((sentence, word_lines),) = parse_with_lines("".join(texts), self.source, first)
                 places = tuple(line - first for line in word_lines)
                 name = comment_value(sentence, "sent_id") or ""
                 yield InputSentence(sentence, next(self.numbers), texts, places, name=name)

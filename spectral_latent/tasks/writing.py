@@ -46,7 +46,6 @@ _MISC = 9
 _HEAD_PROB = "HeadProb"
 _TAG_COLUMNS = {"upos": 3, "xpos": 4}
 _FILLED = {"lemmas": 2, **_TAG_COLUMNS, "feats": 5}  # columns that a parser fills
-_TAG_OF_MALT_TAB = 1
 _NAME = re.compile(r"#\s*sent_id\s*=.*\S")  # the comment that names a sentence
 
 
@@ -196,7 +195,7 @@ def _filled(
     return text if not lines[-1].strip(" \t\r\n") else f"{text}\n"
 
 
-def tagged_text(sentence: InputSentence, tags: Sequence[str], form: Form, given: Format, column: str) -> str:
+def tagged_text(sentence: InputSentence, tags: Sequence[str], form: Form, column: str) -> str:
     """Write a sentence as its own table with the tag of each word in a column, as a line of word/TAG, or in JSON.
 
     In a line, white space of a tag becomes `_`."""
@@ -209,7 +208,7 @@ def tagged_text(sentence: InputSentence, tags: Sequence[str], form: Form, given:
         pairs = zip(sentence.forms, tags, strict=True)
         return " ".join(f"{word}/{'_'.join(tag.split())}" for word, tag in pairs) + "\n"
     lines = list(sentence.lines)
-    at = _TAG_OF_MALT_TAB if given == "malt-tab" else _TAG_COLUMNS[column]
+    at = _TAG_COLUMNS[column]
     for place, name in zip(sentence.places, tags, strict=True):
         columns = lines[place].split("\t")
         columns[at] = writable(column, name)

@@ -12,6 +12,7 @@ import joblib
 import pytest
 
 from spectral_latent.corpora import parse_brackets
+from spectral_latent.corpora.sources import in_conllu
 
 Run = Callable[..., Any]
 
@@ -25,8 +26,8 @@ def parser(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dependency parser."""
     folder = tmp_path_factory.mktemp("parser")
     trees = (f"They\tP\t2\tsubj\nsee\tV\t0\troot\nit\tP\t{head}\tobj\n.\t.\t2\tpunct\n" for head in (2, 4))
-    (folder / "a.tab").write_text("\n".join(trees))
-    assert run("train", "dependency", folder / "a.tab", "-o", folder / "model", "-q").exit_code == 0
+    (folder / "a.conllu").write_text(in_conllu("\n".join(trees)))
+    assert run("train", "dependency", folder / "a.conllu", "-o", folder / "model", "-q").exit_code == 0
     return folder / "model"
 
 

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from spectral_latent.corpora.sources import in_conllu
+
 Run = Callable[..., Any]
 
 ROW = "{}\t{}\t_\t{}\t{}\t_\t{}\t{}\t_\t_\n"
@@ -36,7 +38,8 @@ def folder(run: Run, treebank: Path, model: Path, tagger: Path, tmp_path_factory
         "short.conllu": "1\tYes\n",
         "untagged.tagged": "They/PRP see\n",
         "strange.tagged": "They/XX see/YY it/ZZ ./QQ\n",
-        "strange.dp": "They\tXX\t2\nsee\tYY\t0\n",
+        "strange.conllu": in_conllu("They\tXX\t2\nsee\tYY\t0\n"),
+        "old.dp": "They\tXX\t2\nsee\tYY\t0\n",
         "other.pdf": "not a picture",
     }
     for name, text in texts.items():
@@ -121,7 +124,8 @@ ANSWERS = [
     Answer("evaluate wsj trees.mrg --non-projective", 2, r"is for dependency parsers, and wsj is not one"),
     Answer("evaluate tagger tagger.conllu --jobs 2", 2, r"--jobs is for parsers, and tagger is not one"),
     Answer("evaluate tagger untagged.tagged", 1, r"untagged.tagged, line 1: 'see' is not a word/TAG"),
-    Answer("evaluate deps strange.dp", 0, r"does not know the tags of 2 words, such as XX"),
+    Answer("evaluate deps old.dp", 1, r"old.dp: Malt-TAB, which is no longer read; write CoNLL-U"),
+    Answer("evaluate deps strange.conllu", 0, r"does not know the tags of 2 words, such as XX"),
     Answer("train constituency folder -o new", 1, r"no treebank files here"),
     Answer("train constituency trees.mrg", 2, r"Missing option '-o'"),
     Answer("train constituency trees.mrg -o new --n-states many", 2, r"'many' is not a valid integer"),

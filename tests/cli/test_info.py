@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from spectral_latent import __version__, load
+from spectral_latent.corpora.sources import in_conllu
 from spectral_latent.files import load_model, save_model
 
 Run = Callable[..., Any]
@@ -29,8 +30,8 @@ def files(
 ) -> dict[str, Path]:
     """A model of each kind that the command line trains."""
     folder = tmp_path_factory.mktemp("info")
-    (folder / "two.dp").write_text(DEPENDENCIES)
-    assert run("train", "dependency", folder / "two.dp", "-o", folder / "dependency", "-q").exit_code == 0
+    (folder / "two.conllu").write_text(in_conllu(DEPENDENCIES))
+    assert run("train", "dependency", folder / "two.conllu", "-o", folder / "dependency", "-q").exit_code == 0
     assert run("train", "anchor", taggings, "-o", folder / "anchors", "--n-states", "3", "-q").exit_code == 0
     lists = folder / "lists"
     lists.write_text(run("rerank", "lists", model, treebank, "--n-best", "3").stdout)
@@ -89,7 +90,7 @@ def test_the_record_of_training(run: Run, files: dict[str, Path], treebank: Path
     of_dependency = facts(run, files["dependency"])
     columns = [["Dogs", "bark"], ["_"] * 2, ["NNS", "VBP"], ["NNS", "VBP"], ["_"] * 2, [2, 0], ["subj", "root"], [], []]
     digest = blake2b(f"{json.dumps(columns)}\n".encode(), digest_size=32).hexdigest()
-    assert of_dependency["sources"] == [{"name": "two.dp", "content": digest}]
+    assert of_dependency["sources"] == [{"name": "two.conllu", "content": digest}]
     assert (of_dependency["trees"], of_dependency["words"]) == (1, 2)
     assert facts(run, files["tagger"])["command"].endswith(" --n-states 2")
 

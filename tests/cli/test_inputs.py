@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from spectral_latent import load
 from spectral_latent.corpora import Format, parse_brackets, parse_conllu
 from spectral_latent.corpora.formats import SHOWING
+from spectral_latent.corpora.sources import in_conllu
 from spectral_latent.tasks import inputs
 from spectral_latent.tasks.inputs import FORMATS, read_sentences
 from spectral_latent.tokenisation import Tokenisation
@@ -27,7 +28,6 @@ MALT = "They\tX\t2\nsee\tX\t0\ndogs\tX\t2\n.\tX\t2\n"
 INPUTS: dict[str, tuple[str, str]] = {  # an ending, and the sentence in that format
     "brackets": ("mrg", "( (S (NP-SBJ (X They)) (VP (X see) (NP (X dogs) (-NONE- *))) (X .)) )\n"),
     "conllu": ("conllu", "# a\n" + "".join(ROW.format(n, word, "_") for n, word in enumerate(WORDS, start=1)) + "\n"),
-    "malt-tab": ("tab", MALT),
     "tagged": ("tagged", "They/X see/X dogs/X ./X\n"),
     "json": ("jsonl", '{"words": ["They", "see", "dogs", "."]}\n'),
     "tokens": ("txt", "They see dogs .\n"),
@@ -38,8 +38,8 @@ INPUTS: dict[str, tuple[str, str]] = {  # an ending, and the sentence in that fo
 def parser(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dependency parser of the words above."""
     folder = tmp_path_factory.mktemp("parser")
-    (folder / "a.tab").write_text(MALT)
-    assert run("train", "dependency", folder / "a.tab", "-o", folder / "model", "-q").exit_code == 0
+    (folder / "a.conllu").write_text(in_conllu(MALT))
+    assert run("train", "dependency", folder / "a.conllu", "-o", folder / "model", "-q").exit_code == 0
     return folder / "model"
 
 
@@ -94,9 +94,7 @@ def test_a_tagger_takes_all_formats(run: Run, tagger: Path, tmp_path: Path, form
     tags = ["PRP", "VBP", "NNS", "."]
     (tmp_path / f"a.{ending}").write_text(text)
     rest = iter(tags)
-    if form == "malt-tab":  # given back with other tags
-        expected = re.sub(r"\tX\t", lambda _: f"\t{next(rest)}\t", text)
-    elif form == "conllu":
+    if form == "conllu":  # given back with other tags
         expected = re.sub(r"\t_\t_\tX\t", lambda _: f"\t_\t{next(rest)}\tX\t", text)
     else:
         expected = " ".join(map("/".join, zip(WORDS, tags, strict=True))) + "\n"
@@ -239,10 +237,6 @@ def test_errors_under_a_guess_name_the_option(run: Run, model: Path, parser: Pat
         0,
         True,
     )
-    (tmp_path / "b.tab").write_text(INPUTS["conllu"][1].replace("\t_\t_\t_\t_\n", "\t0\tx\t_\t_\n", 1))
-    for command in (("score", parser, tmp_path / "b.tab"), ("evaluate", parser, tmp_path / "b.tab")):
-        assert "Malt-TAB because of its name" in run(*command).stderr
-        assert "--format" not in run(*command, "--format", "conllu").stderr
 
 
 def test_several_files(run: Run, model: Path, parser: Path, tagger: Path, tmp_path: Path) -> None:
@@ -250,7 +244,7 @@ def test_several_files(run: Run, model: Path, parser: Path, tagger: Path, tmp_pa
     for form, (ending, text) in INPUTS.items():
         files = [tmp_path / f"{name}.{ending}" for name in "ab"]
         files[0].write_text(text)
-        files[1].write_text(2 * (text if text.endswith("\n\n") else text + "\n" * (form == "malt-tab")))
+        files[1].write_text(2 * text)
         for command in (("parse", model), ("parse", parser), ("tag", tagger), ("parse", model, "--n-best", "2")):
             one, two = (run(*command, file).stdout for file in files)
             both = run(*command, *files)
@@ -263,7 +257,7 @@ def test_several_files(run: Run, model: Path, parser: Path, tagger: Path, tmp_pa
                 assert next(bare) == next(bare)
                 names = [f"sent_id = {name}.{ending}:{number}" for name, number in (("a", 1), ("b", 1), ("b", 2))]
                 assert form == "conllu" or [tree.comments[0] for tree in found] == names
-            if command[0] == "tag" and form in ("conllu", "malt-tab"):
+            if command[0] == "tag" and form == "conllu":
                 assert len(both.stdout.rstrip().split("\n\n")) == 3
     (tmp_path / "c").write_text("They left\n\nThe dogs\n")
     rows = [row.split("\t")[0] for row in run("surprisal", model, tmp_path / "c", tmp_path / "c").stdout.splitlines()]
@@ -298,7 +292,6 @@ def test_comments_after_the_last_sentence(run: Run, model: Path, parser: Path, t
 
 REFUSED = {
     ("constituency", "conllu"): "sentences in CoNLL-U, where trees in brackets are needed",
-    ("constituency", "malt-tab"): "sentences in Malt-TAB, where trees in brackets are needed",
     (
         "constituency",
         "tagged",
@@ -360,7 +353,7 @@ def test_the_beginning_has_the_first_lines(text: bytes, size: int, n_lines: int)
 
 
 @pytest.mark.parametrize("content", [b"word " * 1_250_000, b"1\tword\n" * 750_000, b"# no word\n" * 500_000])
-@pytest.mark.parametrize("form", ["malt-tab", "conllu"])
+@pytest.mark.parametrize("form", ["text", "conllu"])
 def test_a_text_without_an_end_is_read_in_linear_time(content: bytes, form: Format) -> None:
     begun = time.process_time()
     inputs._read_beginning(_chunks(content, 1 << 14), bytearray(), SHOWING)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from spectral_latent.corpora.sources import in_conllu
 from tests.cli.reference import commands
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -159,8 +160,8 @@ def test_conllu_from_a_pipe_is_tagged_as_it_comes(tagger: Path) -> None:
 
 def test_a_pipe_is_parsed_as_it_comes(run: Callable[..., Any], tmp_path: Path) -> None:
     row = b"1\tYes\t_\tUH\t_\t_\t%s\t_\t_\t_\n"
-    (tmp_path / "yes.dp").write_text("Yes\tUH\t0\n")
-    assert run("train", "dependency", tmp_path / "yes.dp", "-o", tmp_path / "model", "-q").exit_code == 0
+    (tmp_path / "yes.conllu").write_text(in_conllu("Yes\tUH\t0\n"))
+    assert run("train", "dependency", tmp_path / "yes.conllu", "-o", tmp_path / "model", "-q").exit_code == 0
     with start("parse", tmp_path / "model") as process:
         assert process.stdin and process.stdout
         for _ in range(3):

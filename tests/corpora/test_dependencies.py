@@ -22,7 +22,8 @@ from spectral_latent.corpora import (
     to_conllu,
 )
 from spectral_latent.corpora import sentences as sentences_of
-from spectral_latent.corpora.conllu import parse_tab_with_lines
+from spectral_latent.corpora.conllu import parse_with_lines
+from spectral_latent.corpora.sources import in_conllu
 from spectral_latent.dependency import DependencySentence
 from spectral_latent_nltk import sentence_to_nltk
 from tests.corpora.annotated import sentences, written
@@ -99,13 +100,13 @@ def test_universal_dependencies_are_written_as_they_were(shared_file: Callable[[
         assert to_conllu(sentence) == "\n".join([*expected, "", ""])
 
 
-# Malt-TAB
+# The columns FORM TAG HEAD DEPREL
 
 CELL = st.text(st.characters(blacklist_categories=("Cs", "Zs", "Zl", "Zp", "Cc")), min_size=1, max_size=5)
 
 
 @given(sentences(), st.data())
-def test_malt_tab_as_nltk_reads_it(sentence: DependencySentence, data: st.DataObject) -> None:
+def test_columns_of_nltk_become_those_of_conllu(sentence: DependencySentence, data: st.DataObject) -> None:
     size = len(sentence.forms)
     heads = sentence.heads or (0,) * size
     forms, tags, relations = (data.draw(st.tuples(*[CELL] * size)) for _ in range(3))
@@ -113,42 +114,18 @@ def test_malt_tab_as_nltk_reads_it(sentence: DependencySentence, data: st.DataOb
     assume(0 in heads)  # or NLTK warns
     for columns in ((forms, tags, heads), (forms, tags, heads, relations)):
         text = "".join("\t".join(map(str, cells)) + "\n" for cells in zip(*columns, strict=True))
-        ((read, lines),) = parse_tab_with_lines(text)
-        assert lines == list(range(1, size + 1))
+        (read,) = parse_conllu(in_conllu(text))
         theirs = sentence_from_nltk(DependencyGraph(text, cell_separator="\t"))
         assert read == theirs._replace(lemmas=("_",) * size)
 
 
-def test_lines_and_line_ends_of_malt_tab() -> None:
-    text = f"\n{tab('0')} \n\n#\t#\t2\nb\tB\t0"
-    for variant in (text, text.replace("\n", "\r\n"), f"\ufeff{text}"):
-        found = list(parse_tab_with_lines(variant))
-        assert [(sentence.forms, sentence.heads, lines) for sentence, lines in found] == [
-            (("dog",), (0,), [2]),
-            (("#", "b"), (2, 0), [6, 7]),
-        ]
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (f"{tab('0')}dog\tNN\n", "line 3: 2 columns where Malt-TAB has 4, or 3; give FORM TAG HEAD DEPREL"),
-        (f"{tab('0')}dog NN 0\n", "line 3: 1 column where"),
-        (f"{tab('0')}dog\tNN\t0\troot\t_\n", "line 3: 5 columns where"),
-        (f"{tab('0')}dog\t\t0\n", "line 3: the column TAG is empty; write _"),
-        (f"{tab('0')}dog\tNN\t0\t\n", "line 3: the column DEPREL is empty"),
-        (tab("2", "x"), "line 2: the HEAD 'x' is not a number"),
-        (tab("2", "3"), "line 2: the HEAD 3 in a sentence of 2 words"),
-        (tab("0", "2"), "line 2: the word 2 is its own HEAD"),
-        (tab("0", "_"), "line 2: no HEAD where other words"),
-        (" \r\n\n", "no sentences; give lines of FORM TAG HEAD"),
-    ],
-)
-def test_errors_in_malt_tab(text: str, problem: str) -> None:
-    with pytest.raises(CorpusError) as caught:
-        list(parse_tab_with_lines(text, "a.dp"))
-    assert str(caught.value).startswith("a.dp")
-    assert problem in str(caught.value)
+def test_lines_of_nltk_stay_lines() -> None:
+    text = f"{tab('0')} \n\n#\t#\t2\nb\tB\t0"
+    for variant in (text, text.replace("\n", "\r\n")):
+        found = [(sentence.forms, sentence.heads, lines) for sentence, lines in parse_with_lines(in_conllu(variant))]
+        assert found == [(("dog",), (0,), [1]), (("#", "b"), (2, 0), [5, 6])]
+    with pytest.raises(CorpusError, match="line 3: 2 columns where CoNLL-U has 10"):
+        list(parse_conllu(in_conllu(f"{tab('0')}dog\tNN\n")))
 
 
 # Treebanks by name
@@ -158,12 +135,10 @@ def test_folders(tmp_path: Path) -> None:
     for name in ("b/x.conllu", "a.CONLLX", "d.conll"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(conll("0", form=name))
-    for name in ("c.dp", "e.tab"):
-        (tmp_path / name).write_text(tab("0", form=name))
-    for name in (".git/y.conllu", ".z.dp", "notes.txt"):
+    for name in (".git/y.conllu", ".z.conllu", "notes.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("no tree")
-    expected = ["a.CONLLX", "b/x.conllu", "c.dp", "d.conll", "e.tab"]
+    expected = ["a.CONLLX", "b/x.conllu", "d.conll"]
     assert first_forms(dependency_trees(tmp_path)) == expected
     empty = tmp_path / "empty"
     empty.mkdir()
@@ -183,13 +158,10 @@ def test_folders(tmp_path: Path) -> None:
         (("2", "3"), 2, "the HEAD 3 in a sentence of 2 words"),
     ],
 )
-@pytest.mark.parametrize(("name", "write"), [("a.conllu", conll), ("a.dp", tab)])
-def test_what_is_no_tree(
-    heads: tuple[str, ...], line: int, problem: str, name: str, write: Callable[..., str], tmp_path: Path
-) -> None:
-    file = tmp_path / name
-    good = write("2", "0") * 2  # six lines
-    file.write_text(good + write(*heads))
+def test_what_is_no_tree(heads: tuple[str, ...], line: int, problem: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.conllu"
+    good = conll("2", "0") * 2  # six lines
+    file.write_text(good + conll(*heads))
     trees = dependency_trees(file)
     assert [next(trees).heads, next(trees).heads] == [(2, 0), (2, 0)]
     with pytest.raises(CorpusError) as caught:

@@ -41,7 +41,6 @@ BRACKETS = "( (S (NP (NNS Dogs)) (VP (VBP bark))))\n"
         ("( ( The dog ) )", "tokens"),
         ("(/( The/DT dog/NN )/)", "tagged"),
         ("1-2\tVámonos" + 8 * "\t_", "conllu"),
-        ("Dogs\tNNS\t2\tSUB", "malt-tab"),
         ("Dogs\tbark", "tokens"),
         ("The\tdog\tbarks", "tokens"),
         ("x" + 9 * "\tword", "tokens"),
@@ -84,8 +83,6 @@ def form_of(name: str, text: str) -> Format:
     [
         ("N/A TCP/IP", "The dog barks"),
         ("N/A TCP/IP", "the/DT and/or"),
-        ("Dogs\tNNS\t2", "Dogs\tbark\tloudly"),
-        ("Dogs\tNNS\t2", "The dog barks"),
         ("(NN dog)", "The dog barks"),
     ],
 )
@@ -109,20 +106,18 @@ def test_one_word_does_not_show_that_words_have_tags() -> None:
 
 def test_a_name_may_say_that_lines_are_tokens() -> None:
     for name in ("a.tok", "a.TXT.gz"):
-        for text in (TAGGED, MALT_TAB):
-            assert form_of(name, text) == "tokens"
-            assert "look like" in sniff_format(name, text).doubt
+        assert form_of(name, TAGGED) == "tokens"
+        assert "look like" in sniff_format(name, TAGGED).doubt
         for text, form in ((CONLLU, "conllu"), (BRACKETS, "brackets"), ('{"words": []}', "json"), (TEXT, "tokens")):
             assert form_of(name, text) == form
             assert not sniff_format(name, text).doubt
 
 
 def test_only_what_can_be_read_is_guessed() -> None:
-    tables: tuple[Format, ...] = ("conllu", "malt-tab")
+    tables: tuple[Format, ...] = ("conllu",)
     for text, forms, expected in (
         (TAGGED, ("tagged", *tables), "tagged"),
         (TEXT, ("tagged", *tables), "tagged"),
-        (MALT_TAB + "Dogs\tbark\n", tables, "malt-tab"),
         (TEXT, tables, "conllu"),
         (TEXT, ("brackets",), "brackets"),
         (CONLLU, ("tokens", "tagged", *tables), "conllu"),
@@ -134,16 +129,13 @@ def test_only_what_can_be_read_is_guessed() -> None:
         with pytest.raises(CorpusError, match=rf"{name}: .*, where .* are needed; .*--format {forms[0]}"):
             sniff_format(name, text, *forms)
     assert sniff_format("a.mrg", CONLLU, *tables, given="conllu").form == "conllu"
-    with pytest.raises(
-        CorpusError, match=r"a\.mrg: words with tags cannot be read here; give --format conllu or malt-tab"
-    ):
+    with pytest.raises(CorpusError, match=r"a\.mrg: words with tags cannot be read here; give --format conllu"):
         sniff_format("a.mrg", CONLLU, *tables, given="tagged")
 
 
 def test_a_line_that_looks_like_a_comment_counts_if_there_is_no_other() -> None:
     assert form_of("-", "#/# 5/CD\n") == "tagged"
     assert form_of("-", "# five dollars\n") == "tokens"
-    assert form_of("-", "#\t#\t2\na\tA\t0\n") == "malt-tab"
 
 
 @pytest.mark.parametrize("form", [form for form in ENDINGS if form != "tokens"])
@@ -154,10 +146,14 @@ def test_the_name_decides(form: Format) -> None:
                 assert form_of(name, text) == form
 
 
-def test_columns_are_believed_more_than_a_name_of_conll() -> None:
-    assert form_of("a.conll", MALT_TAB) == "malt-tab"
-    assert form_of("a.conll", MALT_TAB + "Dogs\tNNS\tx\n") == "conllu"
-    assert form_of("a.dp", CONLLU) == "malt-tab"
+def test_malt_tab_is_refused_under_any_name() -> None:
+    for name in ("-", "a.conll", "a.dp", "a.txt"):
+        for text in (MALT_TAB, "#\t#\t2\tSUB\n\na\tA\t0\tROOT\r\n"):
+            with pytest.raises(CorpusError, match=f"{name}: Malt-TAB, which is no longer read; write CoNLL-U"):
+                sniff_format(name, text)
+        assert sniff_format(name, MALT_TAB, given="tokens").form == "tokens"
+    assert form_of("-", MALT_TAB + "Dogs\tbark\tloudly\n") == "tokens"
+    assert form_of("a.dp", CONLLU) == "conllu"
 
 
 @given(annotated())
@@ -174,8 +170,8 @@ def test_any_text_has_a_format(text: str, name: str) -> None:
 
 
 def test_words_of_every_format_in_files_of_any_name(tmp_path: Path) -> None:
-    forms: tuple[Format, ...] = ("conllu", "malt-tab", "tagged", "tokens")
-    for form, text in zip(forms, (CONLLU, MALT_TAB, TAGGED, TEXT), strict=True):
+    forms: tuple[Format, ...] = ("conllu", "tagged", "tokens")
+    for form, text in zip(forms, (CONLLU, TAGGED, TEXT), strict=True):
         file = tmp_path / form
         file.write_text(text)
         for chosen in (None, form):
@@ -206,10 +202,6 @@ def test_errors_under_a_guess_say_so(tmp_path: Path) -> None:
     for text, read, line in (
         (TAGGED * 25 + "the dog", sentences, 26),
         (TAGGED + "the dog", tagged_sentences, 2),
-        (MALT_TAB * 15 + "a\tA\tx", sentences, 31),
-        (MALT_TAB + "a\tA\tx", dependency_trees, 3),
-        (CONLLU + "the dog", dependency_trees, 3),
-        (TEXT, dependency_trees, 1),
     ):
         file.write_text(text)
         with pytest.raises(CorpusError, match=rf"notes, line {line}: .*\(read as .* because of .*--format\)"):
