@@ -430,8 +430,8 @@ LINES: dict[str, tuple[int, int]] = {
     "graphs": (319, 115),
     "reranking": (776, 406),
     "evaluation": (1017, 356),
-    "corpora": (2573, 671),  # and tables of separated values
-    "tasks": (2175, 333),
+    "corpora": (2545, 662),  # and tables of separated values
+    "tasks": (2166, 332),
     "cli": (2294, 356),
     "__main__": (4, 1),
     "spectral_latent_annotate": (2059, 497),
