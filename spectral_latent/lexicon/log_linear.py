@@ -86,11 +86,11 @@ class Examples(NamedTuple):
 def penalised_loss(examples: Examples, weights: FloatArray, penalty: float) -> tuple[float, FloatArray]:
     """Compute −Σ q(x, a) log P(a | x) + λ ‖W‖² / 2 for free weights (P,), and its gradient (P,)."""
     size = len(examples.times)
-    score = np.empty(examples.n_labels)
+    score, halvings = np.empty((2, examples.n_labels))
     largest, total = np.empty(size), np.empty(size)
     gradient = penalty * weights - examples.observed
     # Σ q(x, a) log P(a | x) = Σ_P weight · observed − Σ_x q(x) log Σ_b exp(φ(x)·W)_b
-    _add_expected(*examples[:6], weights, _POWERS, score, largest, total, gradient)
+    _add_expected(*examples[:6], weights, _POWERS, score, halvings, largest, total, gradient)
     log_total = largest + np.log(total)
     # Use no BLAS here, so that sums are the same on all kinds of processors.
     loss = (examples.times * log_total).sum() + (weights * (penalty / 2 * weights - examples.observed)).sum()
@@ -108,14 +108,15 @@ def _add_expected(
     weights: FloatArray,
     powers: FloatArray,
     score: FloatArray,
+    halvings: FloatArray,
     largest: FloatArray,
     total: FloatArray,
     gradient: FloatArray,
 ) -> None:
     """Add Σ_x q(x) φ(x) P(a | x) to the gradient (P,), and find the parts of log Σ_b exp(score b) of each example.
 
-    The parts are the largest score of each example (n,) and the total Σ_b exp(score b − largest) (n,); `score` (K,) is
-    room for the scores of one example."""
+    The parts are the largest score of each example (n,) and the total Σ_b exp(score b − largest) (n,); `score` and
+    `halvings` (K,) are room for the scores of one example."""
     for x in range(len(times)):
         for a in range(len(score)):
             score[a] = 0.0
@@ -132,11 +133,14 @@ def _add_expected(
         for a in range(len(score)):
             if score[a] > best:
                 best = score[a]
-        # Most classes have no free weight among these features, and therefore the same score, 0.
-        unseen = _exp_below_zero(-best, powers)
+        # Each loop does one thing, so that the processor computes several classes at once.
+        for a in range(len(score)):
+            below = max(score[a] - best, _LOWEST)
+            halvings[a] = _halvings(below)
+            score[a] = _exp_near_zero(below, halvings[a])
         sum_ = 0.0
         for a in range(len(score)):
-            score[a] = unseen if score[a] == 0.0 else _exp_below_zero(score[a] - best, powers)
+            score[a] *= powers[unsigned(int(halvings[a]))]
             sum_ += score[a]
         largest[x] = best
         total[x] = sum_
@@ -153,19 +157,25 @@ def _add_expected(
                     gradient[weight] += value[entry] * score[label[weight]]
 
 
+# exp(x) = 2^-k exp(r) with |r| ≤ ln 2 / 2, computed to 14 digits by + and · alone, the same on every processor.
+
+
 @exact_pass_part
-def _exp_below_zero(x: float, powers: FloatArray) -> float:
-    """Compute exp(x) of x ≤ 0 to 14 digits from powers 2^-k (k,), by + and · alone, the same on every processor."""
-    if x < _LOWEST:
-        x = _LOWEST
-    # exp(x) = 2^-k exp(r) with |r| ≤ ln 2 / 2.  Here ln 2 is the sum of two numbers, and k times the first is exact.
-    k = int(0.5 - x * 1.4426950408889634)
+def _halvings(x: float) -> float:
+    """Find k for x ≤ 0: the number of times that exp(r) is halved."""
+    return float(np.floor(0.5 - x * 1.4426950408889634))
+
+
+@exact_pass_part
+def _exp_near_zero(x: float, k: float) -> float:
+    """Compute exp(r)."""
+    # Here ln 2 is the sum of two numbers, and k times the first is exact.
     r = (x + k * 6.93147180369123816490e-01) + k * 1.90821492927058770002e-10
     # The Taylor series, from its term r^12 / 12! inwards.
     series = 1.0
     for n in range(12, 0, -1):
         series = 1.0 + series * (r * (1.0 / n))
-    return float(series * powers[unsigned(k)])
+    return series
 
 
 def minimise(loss: Callable[[FloatArray], tuple[float, FloatArray]], start: FloatArray, iterations: int) -> FloatArray:
