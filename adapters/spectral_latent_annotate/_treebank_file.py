@@ -69,7 +69,7 @@ class TreebankFile:
         self.path = os.fspath(path)
         self._pieces = list(_pieces(text))  # the text of each tree with what stands before it, and the text at the end
         self._raw = [tree for tree, _ in raw_trees(text, self.path)] if text.strip() else []
-        self._markup = Markup.of(self._raw, text)
+        self._markup = Markup.of(text)
         changes = Changes()
         self.trees = [self._markup.remove(tree, changes) for tree in self._raw]
 

@@ -18,6 +18,7 @@ from spectral_latent.estimation import EstimationError
 __all__ = [
     "EMPTY_TAG",
     "TOPS",
+    "WORDLESS",
     "Changes",
     "base_label",
     "clean",
@@ -40,6 +41,7 @@ TOPS = frozenset({"", "TOP", "ROOT", "S1", "VROOT"})  # labels of a bracket arou
 _PLACES = 3  # the places of trees that are told
 _SPELLINGS = 3  # the spellings of empty elements that are told
 _REMOVED = "empty elements removed"
+WORDLESS = "phrases without words removed"
 
 
 @dataclass
@@ -281,7 +283,7 @@ def _rebuild(
                 elif (new := made[id(part)]) is not None:
                     children.append(new)
             if not children and isinstance(parts[0], Phrase):
-                changes.counts["phrases without words removed"] += 1
+                changes.counts[WORDLESS] += 1
             made[id(phrase)] = rebuilt(phrase, children) if children else None
     return [made[id(phrase)] for phrase in phrases]
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
@@ -181,23 +180,6 @@ class PhraseTrees(NamedTuple):
     head_is_right: BoolArray
 
 
-@lru_cache(1 << 14)
-def _merges(binarisation: Binarisation, symbol: PhraseSymbol, labels: tuple[str, ...]) -> tuple[int, tuple[_Step, ...]]:
-    """Find the child from which binarisation starts, and the steps that join the other children to it.
-
-    Heads, bars and memories do not depend on function labels."""
-    label = base_label(symbol.last)
-    labels = tuple(map(base_label, labels))
-    centre = binarisation.centre(label, labels)
-    order = [*range(centre + 1, len(labels)), *range(centre - 1, -1, -1)]
-    merges = []
-    for step, at in enumerate(order, start=1):
-        memory = tuple(labels[sibling] for sibling in order[max(step - binarisation.siblings, 0) : step])
-        bar = symbol if step == len(order) else PhraseSymbol((label,), True, memory)
-        merges.append(_Step(bar, is_leaf=False, head_is_right=at < centre))
-    return centre, tuple(merges)
-
-
 class _Steps:
     """The numbers of the steps that phrases take; equal phrases take equal steps, which are found once."""
 
@@ -219,13 +201,28 @@ class _Steps:
         """Find the steps of a phrase over children with these labels, below a chain of labels."""
         plan = self._phrases.get((chain, parents, labels))
         if plan is None:
-            centre, merges = _merges(self._binarisation, PhraseSymbol(chain, memory=parents), labels)
-            numbers = [self.steps.add(merge) for merge in merges]
-            below = tuple(map(base_label, (chain[-1], *parents)[: self._binarisation.parents]))
-            n_right = len(labels) - centre - 1
-            plan = _Plan(centre + 1, numbers[:n_right], numbers[n_right:], below)
+            plan = self._plan(PhraseSymbol(chain, memory=parents), labels)
             self._phrases[chain, parents, labels] = plan
         return plan
+
+    def _plan(self, symbol: PhraseSymbol, labels: tuple[str, ...]) -> _Plan:
+        """Find the child from which binarisation starts, and the steps that join the other children to it.
+
+        Heads, bars and memories do not depend on function labels."""
+        label = base_label(symbol.last)
+        labels = tuple([base_label(child) for child in labels])
+        centre = self._binarisation.centre(label, labels)
+        n_siblings = self._binarisation.siblings
+        order = [*range(centre + 1, len(labels)), *range(centre - 1, -1, -1)]
+        merges: list[int] = []
+        memory: tuple[str, ...] = ()
+        for at in order:
+            memory = (*memory, labels[at])[-n_siblings:] if n_siblings else ()
+            bar = symbol if len(merges) == len(order) - 1 else PhraseSymbol((label,), True, memory)
+            merges.append(self.steps.add(_Step(bar, is_leaf=False, head_is_right=at < centre)))
+        n_right = len(labels) - centre - 1
+        below = tuple([base_label(each) for each in (symbol.last, *symbol.memory)[: self._binarisation.parents]])
+        return _Plan(centre + 1, merges[:n_right], merges[n_right:], below)
 
 
 class _Plan(NamedTuple):

@@ -118,15 +118,16 @@ def annotation_of(reader: Any) -> Annotation:
 def phrases_of_file(changes: Changes | None, reader: Any, corpus: str, file: str) -> Iterable[Phrase]:
     """Read the trees of one file of a corpus, without traces."""
     changes = Changes() if changes is None else changes
-    phrases = _own_phrases(reader, corpus, file, changes)
-    if phrases is None:
-        if isinstance(reader, CorpusFiles):
-            reader = _reader(corpus, "parsed_sents", "treebank", "treebank")
-        phrases = _phrases_by_nltk(reader, file, _place(corpus, file), changes)
+    phrases = _own_phrases(reader, corpus, file, changes, traces=False)
+    if phrases is not None:
+        return phrases
+    if isinstance(reader, CorpusFiles):
+        reader = _reader(corpus, "parsed_sents", "treebank", "treebank")
+    phrases = _phrases_by_nltk(reader, file, _place(corpus, file), changes)
     return filter(None, (without_empty(phrase, changes) for phrase in phrases))
 
 
-def _own_phrases(reader: Any, corpus: str, file: str, changes: Changes) -> Iterable[Phrase] | None:
+def _own_phrases(reader: Any, corpus: str, file: str, changes: Changes, traces: bool = True) -> Iterable[Phrase] | None:
     """Read the trees of one file without NLTK; return None if only NLTK can read them.
 
     Brackets that do not match are mended with a warning.
@@ -141,7 +142,7 @@ def _own_phrases(reader: Any, corpus: str, file: str, changes: Changes) -> Itera
         own = Changes()
         text = _one_word_per_tag(reader.raw(file), own)
         with suppress(CorpusError):
-            trees = list(parse_brackets(_balance(text, own), where, own))
+            trees = list(parse_brackets(_balance(text, own), where, own, traces=traces))
             if own.counts[_MENDED]:
                 warnings.warn(f"{where}: brackets that do not match were mended at the end of their tree", stacklevel=3)
             changes.add(own)

@@ -17,15 +17,15 @@ import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from sys import intern  # one string per distinct label and word
-from types import MappingProxyType
 from typing import NamedTuple
 
 from spectral_latent.constituency import PartialPhrase, partial_phrase
-from spectral_latent.constituency.cleaning import EMPTY_TAG, Changes, base_label, is_empty, tagged_words
+from spectral_latent.constituency.cleaning import EMPTY_TAG, WORDLESS, Changes, base_label, is_empty, tagged_words
 from spectral_latent.constituency.tree import Phrase, inner_first
 from spectral_latent.corpora.text import CorpusError, Line, read_text
 
@@ -49,12 +49,15 @@ _TOKEN = re.compile(
     rf"\( \s*+ ([^\s()]++) \s++ ({_WORD}) \s*+ \) | \( \s*+ ([^\s()]*+) | (\)) | ([^\s()]++)", re.VERBOSE
 )
 _TAGGED, _OPEN, _CLOSE, _TEXT = 2, 3, 4, 5  # the last group that each alternative of _TOKEN sets
+_NO_PART, _METADATA_PART, _EMPTY_PART = range(3)  # what was dropped from a constituent, by importance
 
 LEMMAS = "lemmas cut from words"
 NO_WORDS = "trees without words left out"
+_NODES = "nodes ID and CODE removed"
 _UNREADABLE = "trees that cannot be read left out"
 _RESPELT = "brackets such as *LRB* written as -LRB-"
 SAMPLE = 100  # the first trees, which show the markup of a text
+_MOST_LEAVES = 1 << 15  # that are remembered
 _MOST_ERRORS = 20  # errors of a text that are listed
 
 # Places where a tree begins, if one line ends a tree and another line begins the next.
@@ -108,8 +111,9 @@ def parse_brackets(
     *,
     historical: bool | None = None,
     skip_bad: bool = False,
+    traces: bool = True,
 ) -> Iterator[Phrase]:
-    """Read the trees of a text in Penn Treebank brackets, with their traces; line breaks have no meaning.
+    """Read the trees of a text in Penn Treebank brackets; line breaks have no meaning.
 
     Labels and words are kept as they stand, but the brackets of TIGER, such as `*LRB*`, are written as -LRB-.  Every
     trace and other empty element has the tag -NONE-.  One that stands directly below the label of its phrase gets it,
@@ -125,6 +129,7 @@ def parse_brackets(
 
     historical: whether the text is in that format; None to tell by its first trees.
     skip_bad: whether to leave out trees that cannot be read, and count them.
+    traces: whether to keep traces and other empty elements, and phrases without words.
 
     Raises `CorpusError`, which names `source` and the line of each error, for brackets that do not match, text outside
     brackets, an unlabelled bracket within a tree, a constituent that is empty, has several words, or words beside
@@ -139,25 +144,19 @@ def parse_brackets(
     (IP-MAT (NP-SBJ (-NONE- *con*)) (VBDI kom) (. .))
     """
     changes = Changes() if changes is None else changes
-    trees = raw_trees(text, source, changes if skip_bad else None)
-    beginning: list[tuple[Phrase, Line]] = []
-    markup = None
+    markup = Markup.of(text, historical)
+    leaves = _known_leaves(markup._replace(reason="", doubtful=()), traces)
     ids = 0  # trees with an ID that are not read as historical
     try:
-        for tree_and_place in trees:
-            beginning.append(tree_and_place)
-            if len(beginning) == SAMPLE:
-                break
-        markup = Markup.of([tree for tree, _ in beginning], text, historical)
-        for tree, place in chain(beginning, trees):
-            ids += not markup.is_historical and _has_id(tree)
-            plain = markup.remove(tree, changes)
-            if plain is None:
+        for tree, place, changed in _read_trees(text, source, leaves, changes if skip_bad else None):
+            changes.add(changed)
+            ids += tree is not None and not markup.is_historical and _has_id(tree)
+            bare = _bare_tree(tree, changes)
+            if bare is None:
                 changes.leave_out(NO_WORDS, f"{place.source}, line {place.number}")
             else:
-                yield plain
+                yield bare
     except CorpusError as error:
-        markup = markup or Markup.of([tree for tree, _ in beginning], text, historical)
         if not markup.reason:
             raise
         remedy = "if this is wrong, give --format penn (historical=False)"
@@ -166,6 +165,9 @@ def parse_brackets(
         ) from None
     if historical is None:
         markup.warn(source, ids)
+
+
+_Tree = tuple[Phrase | None, int, Changes]  # None if nothing is kept; where it begins; what was changed in it
 
 
 class _Fault(Exception):
@@ -180,28 +182,35 @@ class _Fault(Exception):
 
 def raw_trees(text: str, source: str, skipped: Changes | None = None) -> Iterator[tuple[Phrase, Line]]:
     """Read the trees of a text as they stand, with their outer brackets, and the line where each begins."""
+    return ((tree, line) for tree, line, _ in _read_trees(text, source, _known_leaves(), skipped) if tree)
+
+
+def _read_trees(
+    text: str, source: str, leaves: _Leaves, skipped: Changes | None
+) -> Iterator[tuple[Phrase | None, Line, Changes]]:
+    """Read the trees of a text with their outer brackets, the line where each begins, and what was changed in it."""
     faults: list[_Fault] = []
     line = 1
     counted_to = 0  # the index whose line is known
     is_empty_text = True
-    for begin, end in pairwise([0, *_sure_places(text), len(text)]):
+    for start, end in pairwise([0, *_sure_places(text), len(text)]):
         try:
-            found: Iterable[tuple[Phrase, int]] = _trees_of(text, begin, end)
-            for tree, position in found if skipped is None else list(found):
+            found: Iterable[_Tree] = _trees_of(text, start, end, leaves)
+            for tree, begin, changes in found if skipped is None else list(found):
                 is_empty_text = False
                 if skipped is not None or not faults:
-                    line += text.count("\n", counted_to, position)
-                    counted_to = position
-                    yield tree, Line(source, line)
+                    line += text.count("\n", counted_to, begin)
+                    counted_to = begin
+                    yield tree, Line(source, line), changes
         except _Fault as fault:
             # The trees before the one with the fault are lost, too, if they cannot be told from a part of it.
-            of_tree = begin if skipped is not None else fault.tree
-            whole, wrong = _mended(text, of_tree, end)
+            of_tree = start if skipped is not None else fault.tree
+            whole, wrong = _mended(text, of_tree, end, leaves)
             faults += wrong or [fault]
             if skipped is not None:
-                for tree, position in whole:
+                for tree, begin, changes in whole:
                     is_empty_text = False
-                    yield tree, Line(source, text.count("\n", 0, position) + 1)
+                    yield tree, Line(source, text.count("\n", 0, begin) + 1), changes
     if faults:
         _tell(text, source, sorted(faults, key=lambda fault: fault.position), skipped)
     if is_empty_text:
@@ -231,13 +240,13 @@ def _tell(text: str, source: str, faults: Sequence[_Fault], skipped: Changes | N
     raise CorpusError(*told)
 
 
-def _mended(text: str, begin: int, end: int) -> tuple[list[tuple[Phrase, int]], list[_Fault]]:
+def _mended(text: str, begin: int, end: int, leaves: _Leaves) -> tuple[list[_Tree], list[_Fault]]:
     """Read the pieces of a part of a text with a fault; return the trees of those without faults, and the faults."""
-    whole: list[tuple[Phrase, int]] = []
+    whole: list[_Tree] = []
     faults: list[_Fault] = []
     for piece in pairwise([begin, *(place for place in _places(text, begin, end) if place > begin), end]):
         try:
-            whole += list(_trees_of(text, *piece))  # of a piece with a fault none can be trusted
+            whole += list(_trees_of(text, *piece, leaves))  # of a piece with a fault none can be trusted
         except _Fault as fault:
             faults.append(fault)
     return whole, faults
@@ -268,39 +277,92 @@ def _balanced(text: str, places: Sequence[int], end: int) -> float:
     return sum(text.count("(", *piece) == text.count(")", *piece) for piece in pieces) / max(len(pieces), 1)
 
 
-@lru_cache(1 << 15)
 def _leaf(tag: str, word: str) -> Phrase:
-    """Make a tag with its word; equal ones are one object, because most leaves of a treebank occur many times."""
+    """Make a tag with its word."""
     return Phrase(intern(tag), (intern(word),))
 
 
-def _trees_of(text: str, start: int, end: int) -> Iterator[tuple[Phrase, int]]:
-    """Read the trees of a part of a text, with the index where each begins; raise _Fault where one cannot be read."""
+class _Leaf(NamedTuple):
+    """What becomes of a leaf: its phrase, None if it is dropped; the changes that this is; a removed empty element."""
+
+    phrase: Phrase | None
+    changes: tuple[str, ...] = ()
+    removed: str = ""
+
+
+class _Leaves(dict[str, _Leaf]):
+    """What becomes of each leaf, which stays as it stands without markup; it is decided once, and made once."""
+
+    def __init__(self, markup: Markup | None, keeps_empty: bool) -> None:
+        super().__init__()
+        self.metadata = _METADATA if markup is not None and markup.is_historical else frozenset[str]()
+        self._markup = markup
+        self._keeps_empty = keeps_empty
+
+    def __missing__(self, leaf: str) -> _Leaf:
+        token = _TOKEN.fullmatch(leaf)
+        assert token
+        tag, word = token[1], token[2]
+        if len(self) == _MOST_LEAVES:
+            self.clear()
+        found = _Leaf(_leaf(tag, word)) if self._markup is None else self._markup.leaf(tag, word, self._keeps_empty)
+        return self.setdefault(leaf, found)
+
+
+@lru_cache(8)
+def _known_leaves(markup: Markup | None = None, keeps_empty: bool = True) -> _Leaves:
+    """Return the leaves that texts of this markup share: most leaves of a treebank occur many times."""
+    return _Leaves(markup, keeps_empty)
+
+
+def _trees_of(text: str, start: int, end: int, leaves: _Leaves) -> Iterator[_Tree]:
+    """Read the trees of a part of a text; raise _Fault where one cannot be read."""
     labels: list[str] = []  # the labels of the open constituents, the outermost first
     families: list[list[Phrase]] = []  # the children so far of each open constituent
+    losses: list[int] = []  # what was dropped below each: an empty element or a phrase without words, metadata, nothing
     begin = start  # the index where the outermost constituent begins
-    phrase = None
+    changes = Changes()
+    phrase: Phrase | None
     for token in _TOKEN.finditer(text, start, end):
         kind = token.lastindex
         if not labels:
             begin = token.start()
+            changes = Changes()
         if kind == _TAGGED:
-            phrase = _leaf(token[1], token[2])
+            phrase, changed, removed = leaves[token[0]]
+            for change in changed:
+                changes.counts[change] += 1
+            if removed:
+                changes.remove(removed)
+            loss = _EMPTY_PART if removed else _METADATA_PART
         elif kind == _OPEN:
             labels.append(intern(token[3]))
             families.append([])
+            losses.append(_NO_PART)
             continue
         # A constituent must have children, and only the outermost one may lack a label.
-        elif kind == _CLOSE and labels and families[-1] and (labels[-1] or len(labels) == 1):
-            phrase = Phrase(labels.pop(), tuple(families.pop()))
+        elif kind == _CLOSE and labels and (families[-1] or losses[-1]) and (labels[-1] or len(labels) == 1):
+            label = labels.pop()
+            children = families.pop()
+            loss = losses.pop()
+            phrase = None
+            if label in leaves.metadata:
+                changes.counts[_NODES] += 1
+                loss = _METADATA_PART
+            elif children:
+                phrase = Phrase(label, tuple(children))
+            elif loss == _EMPTY_PART:
+                changes.counts[WORDLESS] += 1
         elif kind == _TEXT and labels and not text[token.end() : end].strip():
             break  # the text ends within a tree, so that the error is the open bracket
         else:
             raise _Fault(_misplaced(token, labels), token.start(), begin)
-        if families:
-            families[-1].append(phrase)
+        if not families:
+            yield phrase, begin, changes
+        elif phrase is None:
+            losses[-1] = max(losses[-1], loss)
         else:
-            yield phrase, begin
+            families[-1].append(phrase)
     if labels:
         after = end if _SOMETHING.search(text, end) else None
         raise _Fault("the bracket that opens here is never closed; add the missing bracket", begin, begin, after)
@@ -314,7 +376,7 @@ class Markup(NamedTuple):
     tags: the labels over leaves in asterisks that are tags of words, because other leaves with them are words.
     has_stars: whether the text has leaves in asterisks without the tag -NONE-.
     reason: why the text was taken to be historical; "" if it was not, or if this was not guessed.
-    doubtful: the number of leaves in asterisks that are read as words but look like empty elements, each as it stands.
+    doubtful: the leaves in asterisks that are read as words but look like empty elements, with the number of each.
     """
 
     is_historical: bool
@@ -322,19 +384,24 @@ class Markup(NamedTuple):
     tags: frozenset[str] = frozenset()
     has_stars: bool = False
     reason: str = ""
-    doubtful: Mapping[str, int] = MappingProxyType({})
+    doubtful: tuple[tuple[str, int], ...] = ()
 
     @staticmethod
-    def of(trees: Sequence[Phrase], text: str, historical: bool | None = None) -> Markup:
-        """Find the markup of a text by its first trees, as `raw_trees` reads them, and by its leaves."""
+    def of(text: str, historical: bool | None = None) -> Markup:
+        """Find the markup of a text."""
         starred = {match[1] for match in _STARRED_LEAF.finditer(text)} - {EMPTY_TAG}
         leaves = ((match[1], match[2]) for match in _LEAF.finditer(text) if match[1] in starred) if starred else ()
-        return Markup._of(trees[:SAMPLE], leaves, historical, bool(starred))
+        if historical is None and f"({EMPTY_TAG} " in text and "(ID " not in text:
+            historical = False  # empty elements have their own tag, and nodes have no ID
+        trees: list[Phrase] = []
+        with suppress(CorpusError):  # errors are told where all trees are read
+            trees += (tree for tree, _ in islice(raw_trees(text, "", Changes()), 0 if historical is False else SAMPLE))
+        return Markup._of(trees, leaves, historical, bool(starred))
 
     @staticmethod
     def of_trees(trees: Sequence[Phrase]) -> Markup:
         """Find the markup of trees that are in no text, and so not in a historical format, by their leaves."""
-        return Markup._of(trees, chain.from_iterable(map(_leaves, trees)), False, True)
+        return Markup._of((), chain.from_iterable(map(_leaves, trees)), False, True)
 
     @staticmethod
     def _of(
@@ -361,45 +428,44 @@ class Markup(NamedTuple):
             looks_empty = _HISTORICAL_EMPTY.fullmatch(word) and _OF_PHRASE.fullmatch(label)
             if looks_empty and not plain.is_empty(label, word) and label not in tags:
                 doubtful[f"({label} {word})"] += count
-        return plain._replace(doubtful=doubtful)
+        return plain._replace(doubtful=tuple(doubtful.most_common()))
 
     def remove(self, tree: Phrase, changes: Changes) -> Phrase | None:
         """Take the outer bracket and the markup from a tree; None if no words are left."""
-        plain = self.mark(tree, changes) if self.is_historical or self.has_stars else tree
-        if plain is None or _is_header(tree) or not any(tagged_words(plain)):
-            return None
-        bare = without_outer_bracket(plain)
-        if bare is not plain:
-            changes.counts["top brackets removed"] += 1
-        return bare
+        return _bare_tree(self.mark(tree, changes), changes)
 
     def mark(self, tree: Phrase, changes: Changes) -> Phrase | None:
         """Take metadata and lemmas from a tree, and tag its empty elements; None if nothing is left."""
         made: dict[int, Phrase | None] = {}  # the new phrase of each phrase, by its `id`
         for phrase in inner_first([tree]):
             label, children = phrase
-            if self.is_historical and label in _METADATA:
-                changes.counts["nodes ID and CODE removed"] += 1
+            if phrase.is_preterminal():
+                leaf = self.leaf(label, str(children[0]), keeps_empty=True)
+                changes.counts.update(leaf.changes)
+                made[id(phrase)] = leaf.phrase
+            elif self.is_historical and label in _METADATA:
+                changes.counts[_NODES] += 1
                 made[id(phrase)] = None
-            elif not phrase.is_preterminal():
+            else:
                 new = [child if isinstance(child, str) else made[id(child)] for child in children]
                 kept = tuple([child for child in new if child is not None])
                 made[id(phrase)] = Phrase(label, kept) if kept else None
-            else:
-                made[id(phrase)] = self._marked_leaf(phrase, str(children[0]), changes)
         return made[id(tree)]
 
-    def _marked_leaf(self, leaf: Phrase, word: str, changes: Changes) -> Phrase:
-        """Tag a leaf that is an empty element, or take the lemma from its word."""
-        if self.is_empty(leaf.label, word):
-            return leaf if leaf.label == EMPTY_TAG else Phrase(leaf.label, (_leaf(EMPTY_TAG, word),))
+    def leaf(self, tag: str, word: str, keeps_empty: bool) -> _Leaf:
+        """Drop a leaf of metadata, tag or drop an empty element, or take the lemma from a word."""
+        if self.is_historical and tag in _METADATA:
+            return _Leaf(None, (_NODES,))
+        if self.is_empty(tag, word):
+            if not keeps_empty:
+                return _Leaf(None, () if tag == EMPTY_TAG else (WORDLESS,), removed=word)
+            empty = _leaf(EMPTY_TAG, word)
+            return _Leaf(empty if tag == EMPTY_TAG else Phrase(tag, (empty,)))
         form = _form(word) if self.has_lemmas else word
-        if form != word:
-            changes.counts[LEMMAS] += 1
+        changes = () if form == word else (LEMMAS,)
         if bracket := _BRACKET.fullmatch(form):
-            changes.counts[_RESPELT] += 1
-            form = f"-{bracket[1]}-"
-        return leaf if form == word else _leaf(leaf.label, form)
+            return _Leaf(_leaf(tag, f"-{bracket[1]}-"), (*changes, _RESPELT))
+        return _Leaf(_leaf(tag, form), changes)
 
     def is_word(self, tag: str, word: str) -> bool:
         """Tell whether a leaf is a word: neither metadata nor an empty element."""
@@ -422,7 +488,7 @@ class Markup(NamedTuple):
         """Warn of a text that has marks of a historical corpus, but is read otherwise."""
         if ids or self.doubtful:
             marks = [f"{ids:,} trees with a node ID"] if ids else []
-            marks += [f"{count:,} leaves {leaf}" for leaf, count in Counter(self.doubtful).most_common(3)]
+            marks += [f"{count:,} leaves {leaf}" for leaf, count in self.doubtful[:3]]
             warnings.warn(
                 f"{source}: {', '.join(marks)} are read as words, because the first trees are not those of a "
                 f"historical corpus; if it is one, give --format historical (historical=True)",
@@ -474,6 +540,16 @@ def _has_id(tree: Phrase) -> bool:
     """Tell whether the outermost bracket has a node ID."""
     last = tree.children if tree.label == "" else tree.children[-1:] if len(tree.children) > 1 else ()
     return any(isinstance(part, Phrase) and part.label == "ID" and part.is_preterminal() for part in last)
+
+
+def _bare_tree(tree: Phrase | None, changes: Changes) -> Phrase | None:
+    """Take the outer bracket from a tree; None if it has no words."""
+    if tree is None or _is_header(tree) or not any(tagged_words(tree)):
+        return None
+    bare = without_outer_bracket(tree)
+    if bare is not tree:
+        changes.counts["top brackets removed"] += 1
+    return bare
 
 
 def _is_header(tree: Phrase) -> bool:
@@ -549,7 +625,7 @@ def parse_partial(text: str, source: str = "<string>") -> Iterator[PartialPhrase
 def parse_partial_with_lines(text: str, source: str = "<string>") -> Iterator[tuple[int, PartialPhrase]]:
     """Read sentences as `parse_partial` does, each with the number of its first line."""
     is_empty_text = True
-    markup = Markup.of([], text, historical=False)
+    markup = Markup.of(text, historical=False)
     # The label and the children so far of the sentence, and of each bracket that is open in it.
     begun: list[tuple[str, list[Phrase | str]]] = [("", [])]
     begin = 0  # the line where the sentence begins

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from spectral_latent.constituency.cleaning import Changes, without_empty
+from spectral_latent.constituency.cleaning import Changes
 from spectral_latent.constituency.tree import Phrase
 from spectral_latent.corpora._nltk import annotation_of, items_of_corpus, phrases_of_file
 from spectral_latent.corpora.brackets import parse_brackets
@@ -72,22 +72,27 @@ def constituency_trees(
     if name.startswith("nltk:"):
         return items_of_corpus(name, "parsed_sents", "treebank", partial(phrases_of_file, changes))
     read = partial(_phrases_of_file, changes, form, skip_bad)
-    trees = items_of_files(name, "treebank", read, ENDINGS["brackets"])
-    return filter(None, (without_empty(tree, changes) for tree in trees))
+    return items_of_files(name, "treebank", read, ENDINGS["brackets"])
 
 
 def _phrases_of_file(changes: Changes | None, form: Format | None, skip_bad: bool, path: Path) -> Iterator[Phrase]:
     """Read the trees of a file."""
-    return phrases_of_text(read_text(path), os.fspath(path), changes, form, skip_bad=skip_bad)
+    return phrases_of_text(read_text(path), os.fspath(path), changes, form, skip_bad=skip_bad, traces=False)
 
 
 def phrases_of_text(
-    text: str, source: str, changes: Changes | None = None, form: Format | None = None, *, skip_bad: bool = False
+    text: str,
+    source: str,
+    changes: Changes | None = None,
+    form: Format | None = None,
+    *,
+    skip_bad: bool = False,
+    traces: bool = True,
 ) -> Iterator[Phrase]:
-    """Read the trees of a text in brackets, with their traces; see `constituency_trees`."""
+    """Read the trees of a text in brackets; see `constituency_trees`."""
     sniff_format(source, text, "brackets", given=form)  # refuses other formats
     historical = READINGS[form] if form else None
-    return parse_brackets(text, source, changes, historical=historical, skip_bad=skip_bad)
+    return parse_brackets(text, source, changes, historical=historical, skip_bad=skip_bad, traces=traces)
 
 
 def dependency_trees(
