@@ -420,7 +420,7 @@ LINES: dict[str, tuple[int, int]] = {
     "plotting": (84, 12),
     "tokenisation": (223, 48),
     "model": (1139, 540),  # and surprisal summed over the regions of a table
-    "lexicon": (1833, 503),
+    "lexicon": (1833, 503),  # each loop of the log-linear model does one thing, so that a processor vectorises it
     "grammar": (2052, 567),
     "constituency": (2911, 905),  # exports what packages on top need
     "sequence": (3597, 1082),  # and the training of Gaussian models, which left `spectral_latent_sklearn`
