@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import Binarisation, Phrase, PhraseSymbol, clean
-from spectral_latent.constituency.conversion import convert_trees, find_head, make_phrase
+from spectral_latent.constituency.conversion import convert_trees, make_phrase
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.trees import SkeletalTrees, Vocabulary
 
@@ -96,28 +96,8 @@ def test_bars_remember_siblings_and_phrases_their_parents() -> None:
         "PP[NP] → IN[PP] NP[PP]",
         "NP[PP] → NN[NP] NN[NP]",
     ]
-
-
-@pytest.mark.parametrize(
-    ("label", "children", "head"),
-    [
-        ("S", ["NP", "VP", "."], 1),
-        ("NP", ["DT", "JJ", "NN"], 2),
-        ("NP", ["NP", "POS"], 1),
-        ("NP", ["NP", "PP"], 0),
-        ("NP", ["NP", "CC", "NP"], 0),
-        ("VP", ["VBD", "NP", "PP"], 0),
-        ("VP", ["MD", "VP"], 0),
-        ("PP", ["IN", "NP"], 0),
-        ("SBAR", ["IN", "S"], 0),
-        ("ADJP", ["RB", "JJ"], 1),
-        ("QP", ["CD", "CD"], 0),
-        ("CS", ["PX", "ZZ", "."], 1),
-        ("CS", [",", "."], 0),
-    ],
-)
-def test_heads(label: str, children: list[str], head: int) -> None:
-    assert find_head(label, children) == head
+    chain = "(S (NP (NX (NN a) (NN b))) (VP c))"  # a phrase remembers the lowest label of the chain above
+    assert rules(chain, Binarisation("head", parents=1)) == ["S[] → NP+NX[S] VP[S]", "NP+NX[S] → NN[NX] NN[NX]"]
 
 
 @pytest.mark.parametrize(

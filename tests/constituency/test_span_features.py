@@ -6,8 +6,8 @@ from spectral_latent.constituency.spans import _TEMPLATES, span_choices
 from spectral_latent.constituency.tree import ChainLabels
 from spectral_latent.model.parts import Parts
 
-LABELS = ChainLabels([("N",), ("V",), ("NP",), ("S", "VP")])
-WORDS = ["a", "b", "a", "c", "b", "d"]
+LABELS = ChainLabels([("N",), ("V",), ("A",), ("NP",), ("S", "VP")])
+WORDS = ["walks", "talks", "walks", "walked", "talks", "talked"]
 TEMPLATES = {
     ("parent", "ends of parent"),
     ("left", "right"),
@@ -16,14 +16,16 @@ TEMPLATES = {
     ("word before last part", "word at last part"),
     ("word first", "word after first part"),
     ("tag first", "word at last part"),
+    ("ending first",),
+    ("tag first", "tag last"),
 }
 
 
 def drawn_parts(rng: np.random.Generator) -> Parts:
     """Draw constituents, about half of them likely."""
     n = len(WORDS)
-    rows = [(i, i + 1, int(rng.integers(2))) for i in range(n)]
-    rows += [(i, j, chain) for i in range(n) for j in range(i + 2, n + 1) for chain in (2, 3) if rng.random() < 0.6]
+    rows = [(i, i + 1, tag) for i in range(n) for tag in (0, 1, 2)]
+    rows += [(i, j, chain) for i in range(n) for j in range(i + 2, n + 1) for chain in (3, 4) if rng.random() < 0.6]
     first, end, chain = np.array(rows).T
     chains = Parts(np.zeros_like(first), first, end, chain, rng.uniform(0.05, 0.95, len(rows)))
     return LABELS.split(chains).parts
@@ -35,7 +37,7 @@ def named_values(parts: Parts, row: int) -> dict[str, object]:
     own, _ = every[row]
     i, j = own.first, own.end
     likely = sorted((c for c, p in every if p > 0.5), key=lambda c: c.end - c.first)
-    tags = {c.first: c.label for c, _ in every if c.is_tag}
+    tags = {c.first: c.label for c, _ in sorted(every, key=lambda pair: pair[1]) if c.is_tag}  # the likeliest stays
 
     def of(several: list[object]) -> object:
         return several[-1] if several else None
@@ -58,6 +60,8 @@ def named_values(parts: Parts, row: int) -> dict[str, object]:
         "word after first part": WORDS[first[-1].end] if first else None,
         "word first": WORDS[i],
         "tag first": tags[i],
+        "tag last": tags[j - 1],
+        "ending first": WORDS[i][-2:],
     }
 
 
