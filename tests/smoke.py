@@ -11,7 +11,6 @@ import networkx as nx
 import numpy as np
 
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, SpanOptions
-from spectral_latent.corpora.nbest import to_nbest
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.estimation import ESTIMATORS, EstimatorOptions
 from spectral_latent.evaluation import GoldTree
@@ -19,6 +18,7 @@ from spectral_latent.evaluation.reranking import score_phrase_lists
 from spectral_latent.graphs import GraphModel
 from spectral_latent.reranking import Reranker
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger
+from spectral_latent_nltk import to_nbest
 from tests.toy import toy_treebank
 
 

@@ -3,7 +3,13 @@
 from spectral_latent_nltk._dependency_parser import ParseGraph, SpectralDependencyParser
 from spectral_latent_nltk._parser import FALLBACK, ParseTree, SpectralParser
 from spectral_latent_nltk._tagger import AnchorTagger, LatentHMMTagger
-from spectral_latent_nltk._trees import phrase_to_nltk, sentence_to_nltk
+from spectral_latent_nltk._trees import (
+    partial_from_nltk,
+    phrase_to_nltk,
+    sentence_from_nltk,
+    sentence_to_nltk,
+    to_nbest,
+)
 
 __all__ = [
     "FALLBACK",
@@ -13,6 +19,9 @@ __all__ = [
     "ParseTree",
     "SpectralDependencyParser",
     "SpectralParser",
+    "partial_from_nltk",
     "phrase_to_nltk",
+    "sentence_from_nltk",
     "sentence_to_nltk",
+    "to_nbest",
 ]

@@ -12,13 +12,12 @@ from typing import Any
 
 from nltk.parse import DependencyGraph
 
-from spectral_latent.corpora import sentence_from_nltk
 from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence, PresetName
 from spectral_latent.dependency import preset as options_of_preset
 from spectral_latent.estimation import shown
 from spectral_latent.model import Parse
 from spectral_latent_nltk._adapters import ParserAdapter, choose_options, each, pairs_of, tokens_of
-from spectral_latent_nltk._trees import sentence_to_nltk
+from spectral_latent_nltk._trees import sentence_from_nltk, sentence_to_nltk
 
 __all__ = ["ParseGraph", "SpectralDependencyParser"]
 

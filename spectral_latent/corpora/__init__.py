@@ -4,11 +4,7 @@ from spectral_latent.corpora._nltk import parse_alpino, phrases_from_nltk
 from spectral_latent.corpora.brackets import Markup, parse_brackets, parse_partial, raw_trees, read_brackets
 from spectral_latent.corpora.conllu import parse_conllu, parse_partial_conllu, read_conllu, to_conllu
 from spectral_latent.corpora.formats import Format, Guess, sniff_format
-from spectral_latent.corpora.nltk_trees import (
-    partial_from_nltk,
-    phrase_from_nltk,
-    sentence_from_nltk,
-)
+from spectral_latent.corpora.nltk_trees import phrase_from_nltk
 from spectral_latent.corpora.sources import constituency_trees, dependency_trees
 from spectral_latent.corpora.tables import parse_table
 from spectral_latent.corpora.tagged import (
@@ -37,7 +33,6 @@ __all__ = [
     "parse_partial_conllu",
     "parse_table",
     "parse_tagged",
-    "partial_from_nltk",
     "phrase_from_nltk",
     "phrases_from_nltk",
     "plain_sentences",
@@ -45,7 +40,6 @@ __all__ = [
     "read_brackets",
     "read_conllu",
     "read_text",
-    "sentence_from_nltk",
     "sentences",
     "sniff_format",
     "tagged_sentences",

@@ -25,10 +25,9 @@ from spectral_latent.constituency import Phrase
 from spectral_latent.corpora.brackets import parse_brackets
 from spectral_latent.corpora.conllu import parse_with_lines
 from spectral_latent.corpora.formats import Guess, sniff_format
-from spectral_latent.corpora.nltk_trees import phrase_from_nltk, sentence_from_nltk
 from spectral_latent.corpora.text import CorpusError, Line, read_text
 from spectral_latent.dependency import DependencySentence
-from spectral_latent.reranking import Candidate, CandidateError, NBest, Tree
+from spectral_latent.reranking import Candidate, CandidateError, NBest
 
 __all__ = [
     "FAILED",
@@ -46,7 +45,6 @@ __all__ = [
     "read_json",
     "read_nbest",
     "read_trees",
-    "to_nbest",
 ]
 
 FAILED = "(())"  # what parsers write in place of a tree if they find none
@@ -311,34 +309,6 @@ def nbest_format(text: str, source: str = "<string>") -> NBestFormat:
     if HEADER.fullmatch(first):
         return "bllip"
     raise CorpusError(f"{source}: no n-best list; give one in one of the formats {', '.join(get_args(NBestFormat))}")
-
-
-def to_nbest(items: Iterable[Any], id: str = "1", words: Iterable[str] | None = None) -> NBest:
-    """Make a list of the trees that another parser returns in Python."""
-    return NBest.of(map(_candidate, items), id, words)
-
-
-def _candidate(item: Any) -> Candidate:
-    """Make a candidate of an item of `to_nbest`."""
-    if hasattr(item, "ptb_parse"):  # a `ScoredParse` of bllipparser
-        scores = [item.reranker_score, item.parser_score]
-        return Candidate.of(_tree(str(item.ptb_parse)), [float(score) for score in scores if score is not None])
-    if hasattr(item, "logprob") and hasattr(item, "label"):  # a `ProbabilisticTree` of nltk
-        return Candidate(phrase_from_nltk(item), float(item.logprob()))
-    if not isinstance(item, tuple | list) or len(item) != 2 or hasattr(item, "label"):
-        raise TypeError(f"expected a pair of score and tree, got {type(item).__name__} {item!r:.80}")
-    scores, tree = item
-    known = [] if scores is None else scores if isinstance(scores, tuple | list) else [scores]
-    return Candidate.of(_tree(tree), map(float, known))
-
-
-def _tree(tree: Any) -> Tree:
-    """Make a tree of one of the kinds that `to_nbest` takes."""
-    if isinstance(tree, Phrase | DependencySentence):
-        return tree
-    if isinstance(tree, str):
-        return _phrase(tree, Line("<string>", 1))
-    return sentence_from_nltk(tree) if hasattr(tree, "nodes") else phrase_from_nltk(tree)
 
 
 def _check_list(block: WrittenList, number: int) -> NBest:

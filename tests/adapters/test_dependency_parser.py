@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 from nltk.parse import DependencyEvaluator, DependencyGraph
 
-from spectral_latent.corpora import sentence_from_nltk
 from spectral_latent.dependency import DependencyModel, DependencyOptions, preset
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import AttachmentScore, score_attachments
-from spectral_latent_nltk import SpectralDependencyParser
+from spectral_latent_nltk import SpectralDependencyParser, sentence_from_nltk
 from tests.conformance.parsers import DependencyGraphConformance
 from tests.reranking.nbest_lists import last_first
 

@@ -11,10 +11,10 @@ import spacy
 from spacy.tokens import Doc
 
 from spectral_latent.constituency import ConstituencyModel, Phrase
-from spectral_latent.corpora import phrase_from_nltk, sentence_from_nltk
+from spectral_latent.corpora import phrase_from_nltk
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.sequence import LatentTagger
-from spectral_latent_nltk import LatentHMMTagger, SpectralDependencyParser, SpectralParser
+from spectral_latent_nltk import LatentHMMTagger, SpectralDependencyParser, SpectralParser, sentence_from_nltk
 
 TEXTS = {
     "web": 'He said: "The old man (who saw the ship) isn\'t here." They can’t go... "No!", she said. '

@@ -13,6 +13,7 @@ from spectral_latent.anchors import AnchorHMM
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.corpora import parse_conllu
 from spectral_latent.corpora.nbest import parse_nbest
+from spectral_latent.corpora.sources import in_conllu
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.inspection.anchors import anchor_rows
 
@@ -32,8 +33,9 @@ def lines_of(result: Any) -> list[Any]:
 def parser(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dependency parser of the words above."""
     folder = tmp_path_factory.mktemp("parser")
-    (folder / "a.tab").write_text("They\tX\t2\tsubj\nsee\tX\t0\troot\nit\tX\t2\tobj\n.\tX\t2\tpunct\n")
-    assert run("train", "dependency", folder / "a.tab", "-o", folder / "model", "-q").exit_code == 0
+    rows = "They\tX\t2\tsubj\nsee\tX\t0\troot\nit\tX\t2\tobj\n.\tX\t2\tpunct\n"
+    (folder / "a.conllu").write_text(in_conllu(rows))
+    assert run("train", "dependency", folder / "a.conllu", "-o", folder / "model", "-q").exit_code == 0
     return folder / "model"
 
 

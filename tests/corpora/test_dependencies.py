@@ -13,19 +13,12 @@ from nltk.corpus.reader import DependencyCorpusReader
 from nltk.parse import DependencyGraph
 
 from spectral_latent.constituency import Changes
-from spectral_latent.corpora import (
-    CorpusError,
-    dependency_trees,
-    parse_conllu,
-    sentence_from_nltk,
-    tagged_sentences,
-    to_conllu,
-)
+from spectral_latent.corpora import CorpusError, dependency_trees, parse_conllu, tagged_sentences, to_conllu
 from spectral_latent.corpora import sentences as sentences_of
 from spectral_latent.corpora.conllu import parse_with_lines
 from spectral_latent.corpora.sources import in_conllu
 from spectral_latent.dependency import DependencySentence
-from spectral_latent_nltk import sentence_to_nltk
+from spectral_latent_nltk import sentence_from_nltk, sentence_to_nltk
 from tests.corpora.annotated import sentences, written
 
 Install = Callable[..., Any]

@@ -6,17 +6,10 @@ import pytest
 from nltk.tree import Tree
 
 from spectral_latent.constituency import Bracket
-from spectral_latent.corpora import (
-    CorpusError,
-    parse_brackets,
-    parse_conllu,
-    parse_partial,
-    parse_partial_conllu,
-    partial_from_nltk,
-)
+from spectral_latent.corpora import CorpusError, parse_brackets, parse_conllu, parse_partial, parse_partial_conllu
 from spectral_latent.corpora.brackets import parse_partial_with_lines
 from spectral_latent.dependency import DependencyConstraints
-from spectral_latent_nltk import phrase_to_nltk
+from spectral_latent_nltk import partial_from_nltk, phrase_to_nltk
 
 TREE = "(S (NP (DT the) (NN man)) (VP (VBD slept)) (. .))"
 

@@ -22,10 +22,11 @@ from spectral_latent.corpora import (
     parse_tagged,
     to_conllu,
 )
-from spectral_latent.corpora.conllu import parse_conllu, parse_tab_with_lines
+from spectral_latent.corpora.conllu import parse_conllu
 from spectral_latent.corpora.formats import Row, parse_json_rows
 from spectral_latent.corpora.nbest import NBestFormat, parse_nbest
 from spectral_latent.corpora.nbest_output import write_nbest
+from spectral_latent.corpora.sources import in_conllu
 from spectral_latent.corpora.text import decode
 
 __all__ = ["FORMATS", "check", "check_content"]
@@ -98,7 +99,7 @@ FORMATS: dict[str, Format] = {
     "conllu": Format(CONLLU, parse_conllu, lambda sentences: "".join(map(to_conllu, sentences))),
     "partial": Format(PARTIAL, parse_partial),
     "partial conllu": Format(PARTIAL_CONLLU, parse_partial_conllu),
-    "tab": Format(TAB, parse_tab_with_lines),
+    "tab": Format(TAB, lambda text, source: parse_conllu(in_conllu(text), source)),
     "tagged": Format(TAGGED, parse_tagged, lambda rows: "".join(" ".join(map("/".join, row)) + "\n" for row in rows)),
     "alpino": Format(ALPINO, parse_alpino),
     "rows": Format(

@@ -10,9 +10,9 @@ from nltk.parse import DependencyGraph
 from nltk.parse.dependencygraph import conll_data2
 from nltk.tree import Tree
 
-from spectral_latent.corpora import parse_conllu, sentence_from_nltk
+from spectral_latent.corpora import parse_conllu
 from spectral_latent.dependency import DependencySentence
-from spectral_latent_nltk import sentence_to_nltk
+from spectral_latent_nltk import sentence_from_nltk, sentence_to_nltk
 from tests.corpora.annotated import lines_of, sentences
 
 
@@ -82,7 +82,7 @@ def test_errors(graph: Any, error: type[Exception], message: str) -> None:
 
 def test_nltk_is_imported_only_when_needed() -> None:
     script = (
-        "import sys; from spectral_latent.corpora import sentence_from_nltk, dependency_trees; "
+        "import sys; from spectral_latent.corpora import phrases_from_nltk, dependency_trees; "
         "sys.exit('nltk' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
