@@ -4,8 +4,11 @@ from pathlib import Path
 
 from commands import reference
 from docstrings import to_restructured_text
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 from links import front_page, to_site
 from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
 
 import spectral_latent
 
@@ -23,6 +26,8 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sp
 exclude_patterns = ["_build", "_site", "GALLERY_HEADER.rst"]
 templates_path = [str(Path(__file__).parent / "templates")]
 
+html_math_renderer = "mathml"  # browsers draw it without a script
+myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4  # headings have the anchors that GitHub gives them
 
 autodoc_member_order = "bysource"
@@ -59,6 +64,14 @@ def _skip_member(_app: Sphinx, _what: str, name: str, value: object, _skip: bool
     return True if is_field or is_request else None
 
 
+def _write_formula(writer: HTML5Translator, node: nodes.Element) -> None:
+    """Write a formula as MathML, on lines of its own if it is a block."""
+    is_block = isinstance(node, nodes.math_block)
+    formula = tex2mathml(node.astext(), as_block=is_block)
+    writer.body.append(f'<div class="math">{formula}</div>' if is_block else formula)
+    raise nodes.SkipNode
+
+
 def _write_commands(app: Sphinx) -> None:
     """Write the page of all commands."""
     Path(app.srcdir, "commands.md").write_text(reference(), encoding="utf-8")
@@ -66,6 +79,7 @@ def _write_commands(app: Sphinx) -> None:
 
 def setup(app: Sphinx) -> None:
     """Register the translations, and the page that is made."""
+    app.add_html_math_renderer("mathml", (_write_formula, None), (_write_formula, None))
     app.connect("builder-inited", _write_commands)
     app.connect("source-read", _link_pages)
     app.connect("autodoc-process-docstring", _write_docstring)
