@@ -413,7 +413,7 @@ LINES: dict[str, tuple[int, int]] = {
     "operators": (685, 311),
     "ready": (57, 22),
     "files": (1199, 371),  # exports what packages on top need
-    "inference": (1821, 527),
+    "inference": (1821, 527),  # and posteriors of states, which had four places
     "estimation": (2659, 867),  # exports what packages on top need
     "drawing": (194, 72),
     "inspection": (396, 176),  # and the tables and pictures of anchor models, which left `anchors`

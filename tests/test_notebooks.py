@@ -97,8 +97,9 @@ def test_results_in_nltk_draw_themselves(
     tree = SpectralParser(parser).parse_one(WORDS)
     assert tree._repr_svg_() == parser.parse(WORDS)._repr_svg_()
     tree.set_label("any")
-    tree.append(Tree("X", []))
     assert "<title>(any" in tree._repr_svg_()
+    tree.append(Tree("X", []))
+    assert tree._repr_svg_() is None
     graph = SpectralDependencyParser(dependency_parser).parse_one(WORDS)
     assert graph._repr_svg_() == dependency_parser.parse(DependencySentence.of(WORDS))._repr_svg_()
     for of_nltk in (LatentHMMTagger(tagger), AnchorTagger(anchored)):

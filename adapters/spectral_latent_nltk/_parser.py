@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -26,10 +25,9 @@ from spectral_latent.constituency import (
 )
 from spectral_latent.constituency import preset as options_of_preset
 from spectral_latent.corpora import phrase_from_nltk, phrases_from_nltk
-from spectral_latent.drawing import tree_svg
 from spectral_latent.estimation import shown
 from spectral_latent.evaluation import BracketScores, GoldTree, evaluate_parser
-from spectral_latent.inference import inside, outside
+from spectral_latent.inference import inside, outside, state_posteriors
 from spectral_latent.model import Parse
 from spectral_latent_nltk._adapters import ParserAdapter, choose_options, each, tokens_of
 from spectral_latent_nltk._trees import phrase_to_nltk
@@ -57,19 +55,12 @@ class ParseTree(ProbabilisticTree):
         tree = phrase_to_nltk(parse.tree)
         return cls(tree.label(), list(tree), logprob=parse.log / math.log(2))
 
-    def _repr_svg_(self) -> str:
-        """Draw the tree, for notebooks; NLTK's trees need svgling for that."""
-        names: list[str] = []
-        sizes: list[int] = []
-        waiting: list[Any] = [self]
-        while waiting:
-            node = waiting.pop()
-            is_tree = isinstance(node, Tree)
-            names.append(str(node.label()) if is_tree else "".join(node))
-            sizes.append(len(node) if is_tree else -1)
-            if is_tree:
-                waiting.extend(reversed(node))
-        return tree_svg(names, sizes, self.pformat(margin=sys.maxsize))
+    def _repr_svg_(self) -> str | None:
+        """Draw the tree, for notebooks; NLTK's trees need svgling for that.  A tree that was emptied is text."""
+        try:
+            return phrase_from_nltk(self)._repr_svg_()
+        except (TypeError, ValueError):
+            return None
 
     def __str__(self) -> str:
         """Write the brackets alone, so that `Tree.fromstring` can read them; NLTK would add the probability."""
@@ -237,7 +228,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         if not weighed.weight().sign[0]:
             raise ValueError("the grammar does not derive the tree, so that its constituents have no states")
         alpha = inside(operators, forest)
-        posteriors = alpha.vectors * outside(operators, forest, alpha).vectors  # of states, but for a factor
+        posteriors = state_posteriors(alpha, outside(operators, forest, alpha))
         words = iter(phrase_to_nltk(phrase).leaves())
         made: list[list[Any]] = []  # the trees that each item consists of; words and children come before parents
         for item, edge in enumerate(forest.start[:-1].tolist()):

@@ -30,12 +30,12 @@ from benchmarks.papers.dhillon2012 import ALGORITHMS, EMBEDDINGS, ObservedTreeba
 from benchmarks.papers.tables import MarkdownTable
 from spectral_latent.dependency import DependencyModel, DependencySentence, preset
 from spectral_latent.evaluation.reranking import CandidateScores, paired_bootstrap, score_dependency_lists
+from spectral_latent.model.parts import jackknife
 from spectral_latent.reranking import (
     CandidateChoice,
     CandidateFeatures,
     FeatureTable,
     NBest,
-    jackknife,
     parser_nbest,
 )
 from spectral_latent.reranking.choice import best_of_lists
@@ -89,15 +89,15 @@ class ListsOfPart(NamedTuple):
     def jackknife(treebank: ObservedTreebank, states: Sequence[int], n_best: int) -> ListsOfPart:
         """Parse the sentences of a treebank by parsers, and score them by p̂, that learnt from the other folds."""
         log = defaultdict(list)
-
-        def parse_fold(train: list[DependencySentence], held_out: list[DependencySentence]) -> list[NBest]:
-            """Parse a fold, and keep its p̂."""
-            part = ListsOfPart.parse(treebank._replace(trees=train), held_out, states, n_best)
+        lists: list[NBest] = []
+        n = len(treebank.trees)
+        folds = [at * FOLDS // n for at in range(n)]  # neighbours are in one fold
+        weighted = [(tree, 1.0) for tree in treebank.trees]
+        for others, held_out, _ in jackknife(weighted, FOLDS, lambda trees, _: trees, folds=folds):
+            part = ListsOfPart.parse(treebank._replace(trees=others), held_out, states, n_best)
+            lists += part.lists
             for name, column in part.log.items():
                 log[name].append(column)
-            return part.lists
-
-        lists = jackknife(treebank.trees, parse_fold, FOLDS)
         scores = score_dependency_lists(lists, treebank.trees)
         return ListsOfPart(lists, scores, {name: np.concatenate(columns) for name, columns in log.items()})
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from spectral_latent import ConstituencyModel
 from spectral_latent.drawing import escaped, tree_svg
-from spectral_latent.inference import inside, outside
+from spectral_latent.inference import inside, outside, state_posteriors
 from spectral_latent.inspection import describe_states
 
 PICTURE = Path(__file__).resolve().parents[1] / "states.svg"
@@ -28,7 +28,7 @@ def draw(model: ConstituencyModel, words: list[str]) -> str:
     forest = weighed.forest
     alpha = inside(weighed.operators, forest)
     beta = outside(weighed.operators, forest, alpha)
-    posteriors = alpha.vectors * beta.vectors  # of states, but for a factor
+    posteriors = state_posteriors(alpha, beta)
     symbols = [str(symbol) for symbol in model.named_operators.symbols]
     described = [one for states in describe_states(model.named_operators, 9) for one in states]
     alike = {(one.symbol, one.state): one.words for one in described}

@@ -33,7 +33,6 @@ __all__ = [
     "CandidateScores",
     "Difference",
     "RerankingEvaluation",
-    "evaluate_reranking",
     "paired_bootstrap",
     "score_dependency_lists",
     "score_phrase_lists",
@@ -67,24 +66,6 @@ class RerankingEvaluation(NamedTuple):
 
     difference: Difference
     oracle: float
-
-
-def evaluate_reranking(
-    scores: Sequence[Sequence[Score]], chosen: Iterable[int], measure: Callable[[Score], float], *, samples: int = 2000
-) -> RerankingEvaluation:
-    """Evaluate the choice of a candidate in each list.
-
-    The best candidate of a list is the one whose score has the largest measure.
-
-    chosen: (L,) the place of a candidate in each list; -1 for the stand-in tree."""
-    for number, row in enumerate(scores, start=1):
-        if not row:
-            raise ValueError(f"list {number} has no candidates; give the score of the tree that stands in for one")
-    best = [max(row, key=measure) for row in scores]
-    taken = [row[i] for row, i in zip(scores, chosen, strict=True)]
-    first = [row[0] for row in scores]
-    difference = paired_bootstrap(first, taken, measure, samples=samples)
-    return RerankingEvaluation(difference, measure(reduce(add, best)))
 
 
 def paired_bootstrap(
@@ -128,11 +109,15 @@ class CandidateScores(NamedTuple):
     gains: FloatArray
     scores: list[list[Any]]
 
-    def evaluate(self, chosen: Iterable[int]) -> RerankingEvaluation:
-        """Evaluate the choice (L,) of a candidate in each list; see `evaluate_reranking`.
+    def evaluate(self, chosen: Iterable[int], *, samples: int = 2000) -> RerankingEvaluation:
+        """Evaluate the choice of a candidate in each list, of which the best is the one with the largest measure.
 
         chosen: (L,) the place of a candidate in each list; -1 for the stand-in tree."""
-        return evaluate_reranking(self.scores, chosen, self.measure)
+        best = [max(row, key=self.measure) for row in self.scores]
+        taken = [row[i] for row, i in zip(self.scores, chosen, strict=True)]
+        first = [row[0] for row in self.scores]
+        difference = paired_bootstrap(first, taken, self.measure, samples=samples)
+        return RerankingEvaluation(difference, self.measure(reduce(add, best)))
 
 
 def score_dependency_lists(lists: Sequence[NBest], gold: Sequence[DependencySentence]) -> CandidateScores:

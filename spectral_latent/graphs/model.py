@@ -26,7 +26,7 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.files import Axes, Distinct, plain
 from spectral_latent.graphs.training import Feature, GraphFormalism, place_of
-from spectral_latent.inference import ScaledVectors, edge_marginals, inside, outside, total_weight
+from spectral_latent.inference import ScaledVectors, edge_marginals, inside, outside, state_posteriors, total_weight
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.model import LatentTreeModel, Member
 from spectral_latent.model.analysis import WeighedForest
@@ -242,11 +242,10 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
         if not grammar.latent.probabilities:
             raise ValueError("the model has no states, because its operators are not probabilities")
         encoded, _, inside_vectors, outside_vectors = self._posterior(graph)
-        weights = inside_vectors.vectors * outside_vectors.vectors
-        weights /= weights.sum(axis=1, keepdims=True)
+        posteriors = state_posteriors(inside_vectors, outside_vectors)
         return {
             node: row[: grammar.latent.states[a]]
-            for node, a, row in zip(encoded.nodes, encoded.trees.symbol, weights, strict=True)
+            for node, a, row in zip(encoded.nodes, encoded.trees.symbol, posteriors, strict=True)
             if grammar.symbols[a].part == "node"
         }
 

@@ -10,6 +10,7 @@ from spectral_latent.inference.inside_outside import (
     inside,
     marginals,
     outside,
+    state_posteriors,
     total_weight,
     tree_weights,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "n_best_derivations",
     "outside",
     "sample_trees",
+    "state_posteriors",
     "total_weight",
     "tree_weights",
 ]

@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import EMPTY, check_column, compiled_pass, pass_part, unsigned
+from spectral_latent._compiled import EMPTY, TINY, check_column, compiled_pass, pass_part, unsigned
 from spectral_latent.inference._checks import check_roots, check_rules
 from spectral_latent.inference._kernels import (
     HIGHEST,
@@ -60,6 +60,7 @@ __all__ = [
     "inside",
     "marginals",
     "outside",
+    "state_posteriors",
     "total_weight",
     "tree_weights",
 ]
@@ -281,6 +282,17 @@ def marginals(
     sums = root_sums(operators, forest, inside_vectors)
     marginal_pass(forest, factors, inside_vectors, outside_vectors, *sums, marginal)
     return marginal
+
+
+def state_posteriors(inside_vectors: ScaledVectors, outside_vectors: ScaledVectors) -> FloatArray:
+    """Compute p(h | item) of the states of each item, (I, M); zeros for an item of no derivation.
+
+    Estimates below zero, which operators that are not probabilities may give, count as zero.
+
+    inside_vectors: (I, M) the inside vectors of a forest.
+    outside_vectors: (I, M) the outside vectors of the same forest."""
+    product = np.maximum(inside_vectors.vectors * outside_vectors.vectors, 0.0)
+    return np.asarray(product / np.maximum(product.sum(axis=1, keepdims=True), TINY))
 
 
 def edge_marginals(

@@ -84,7 +84,7 @@ class Estimates(NamedTuple):
         (array([-0.05]), array([2.05]))
         """
         checked("level", level, Annotated[float, Above(0.0), Below(1.0)])
-        t = scipy.stats.t.ppf(0.5 + level / 2.0, np.maximum(self.n_groups - 1, 1))
+        t = scipy.special.stdtrit(np.maximum(self.n_groups - 1, 1), 0.5 + level / 2.0)
         return self.value - t * self.error, self.value + t * self.error
 
     def is_zero(self, level: float = 0.95) -> Any:

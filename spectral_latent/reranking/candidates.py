@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 from spectral_latent._options import counted
 from spectral_latent.constituency import ConstituencyModel, Phrase
@@ -16,6 +15,7 @@ from spectral_latent.constituency.tree import FlatPhrases
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.drawing import Html, captioned_html
 from spectral_latent.model import Parse, check_kind
+from spectral_latent.model.parts import jackknife
 
 __all__ = [
     "Candidate",
@@ -24,7 +24,6 @@ __all__ = [
     "Parser",
     "Tree",
     "check_formalism",
-    "jackknife",
     "jackknifed_nbest",
     "parser_nbest",
     "parses_to_nbest",
@@ -246,7 +245,6 @@ def _difference(words: tuple[str, ...], expected: tuple[str, ...]) -> str:
 
 
 Parser: TypeAlias = ConstituencyModel | DependencyModel
-_Item = TypeVar("_Item")
 
 
 def parses_to_nbest(parses: Sequence[Parse[Phrase]] | Sequence[Parse[DependencySentence]], id: str = "1") -> NBest:
@@ -283,14 +281,17 @@ def parser_nbest(model: Parser, trees: Iterable[Tree], n_best: int, *, jobs: int
 def jackknifed_nbest(
     model: Parser, trees: Sequence[Tree], n_best: int, folds: int = 10, *, jobs: int | None = 1
 ) -> list[NBest]:
-    """Parse the sentences of a parser's training trees by parsers that learnt from other trees; see `jackknife`.
+    """Parse the sentences of a parser's training trees by parsers that learnt from the trees of the other folds.
 
-    A reranker can learn from such lists if there are no trees besides the parser's training trees.  The parser itself
-    must not be a latent model of that reranker, because it learnt from the sentences.
+    On its own training trees a parser is better and more certain than on other trees, and a reranker that learns from
+    such lists would trust the parser too much.  The parser itself must not be a latent model of that reranker, because
+    it learnt from the sentences.  The trees of a fold are neighbours, so that an article is seldom in two folds.
 
     model: a parser; the other parsers have its options.
     n_best: the largest number of candidates of a list.
     jobs: the number of threads that train, and of processes that parse.
+
+    Raises ValueError for fewer than two folds or fewer trees than folds.
 
     >>> gold = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("run",)))) for noun in ("cats", "dogs", "men")]
     >>> lists = jackknifed_nbest(ConstituencyModel.train(gold), gold, n_best=5, folds=3)
@@ -298,43 +299,16 @@ def jackknifed_nbest(
     [('2', ('dogs', 'run')), ('3', ('men', 'run'))]
     """
 
-    def parse_fold(train: list[Tree], held_out: list[Tree]) -> Iterator[NBest]:
-        """Parse a fold by a parser that is trained on the other folds."""
-        return parser_nbest(_train_like(model, train, jobs), held_out, n_best, jobs=jobs)
-
-    return [replace(nbest, id=str(number)) for number, nbest in enumerate(jackknife(trees, parse_fold, folds), start=1)]
-
-
-def jackknife(
-    trees: Sequence[_Item], parse_fold: Callable[[list[_Item], list[_Item]], Iterable[NBest]], folds: int = 10
-) -> list[NBest]:
-    """Make the n-best list of every tree's sentence by a parser that learnt from the trees of the other folds.
-
-    On its own training trees a parser is better and more certain than on other trees.  A reranker that learns from such
-    lists would trust the parser too much.  The trees of a fold are neighbours, so that an article is seldom in two
-    folds.
-
-    trees: gold trees, or anything else that a parser learns from.
-    parse_fold: a function of the trees to learn from and the trees whose sentences are to be parsed, which returns the
-        lists of the latter in their order.
-
-    Raises ValueError for fewer than two folds or fewer trees than folds, and if lists are missing.
-
-    >>> def parse_fold(train, held_out):
-    ...     return [NBest(f"{item} by {train}", (), ()) for item in held_out]
-    >>> [nbest.id for nbest in jackknife([1, 2, 3], parse_fold, folds=2)]
-    ['1 by [3]', '2 by [3]', '3 by [1, 2]']
-    """
     if not 2 <= folds <= len(trees):
         raise ValueError(f"{folds} folds of {len(trees)} trees; give at least two folds, and as many trees as folds")
-    lists: list[NBest] = []
-    bounds = [-(-len(trees) * fold // folds) for fold in range(folds + 1)]
-    for begin, end in pairwise(bounds):
-        lists += parse_fold([*trees[:begin], *trees[end:]], list(trees[begin:end]))
-        if len(lists) != end:
-            n_lists = len(lists) - begin
-            raise ValueError(f"{n_lists} lists for the {end - begin} trees of a fold; give one for each, even empty")
-    return lists
+    parts = jackknife(
+        [(tree, 1.0) for tree in trees],
+        folds,
+        lambda others, _: _train_like(model, others, jobs),
+        folds=[at * folds // len(trees) for at in range(len(trees))],
+    )
+    lists = (nbest for other, held_out, _ in parts for nbest in parser_nbest(other, held_out, n_best, jobs=jobs))
+    return [replace(nbest, id=str(number)) for number, nbest in enumerate(lists, start=1)]
 
 
 def _bare_sentence(model: Parser, tree: Tree) -> Any:

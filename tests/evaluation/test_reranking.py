@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from spectral_latent.evaluation.reranking import Difference, evaluate_reranking, paired_bootstrap
+from spectral_latent.evaluation.reranking import CandidateScores, Difference, paired_bootstrap
 from spectral_latent.evaluation.scores import TaggingScore
 
 
@@ -27,7 +27,8 @@ LISTS = st.lists(st.lists(st.integers(0, 10), min_size=1, max_size=3), min_size=
 @given(LISTS, st.data())
 def test_choices(correct: list[list[int]], data: st.DataObject) -> None:
     chosen = [data.draw(st.integers(-1, len(row) - 1)) for row in correct]
-    difference, oracle = evaluate_reranking([sentences(*row) for row in correct], chosen, accuracy, samples=10)
+    scores = CandidateScores(accuracy, np.zeros(0), [sentences(*row) for row in correct])
+    difference, oracle = scores.evaluate(chosen, samples=10)
     tokens = 10 * len(correct)
     assert difference.base == pytest.approx(100 * sum(row[0] for row in correct) / tokens)
     assert difference.other == pytest.approx(100 * sum(row[i] for row, i in zip(correct, chosen, strict=True)) / tokens)
@@ -72,10 +73,8 @@ def test_error_reduction() -> None:
 
 
 def test_refused() -> None:
-    with pytest.raises(ValueError, match="list 2 has no candidates; give the score"):
-        evaluate_reranking([sentences(1), []], [0, -1], accuracy)
     with pytest.raises(ValueError, match="shorter"):
-        evaluate_reranking([sentences(1), sentences(2)], [0], accuracy)
+        CandidateScores(accuracy, np.zeros(0), [sentences(1), sentences(2)]).evaluate([0])
     with pytest.raises(ValueError, match="scores of 1 and of 2 sentences; give both"):
         paired_bootstrap(sentences(1), sentences(1, 2), accuracy)
     with pytest.raises(ValueError, match=r"scores of 0 and of 0 sentences; .* at least one"):
