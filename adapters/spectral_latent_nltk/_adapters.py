@@ -26,10 +26,6 @@ __all__ = [
     "TaggedSentence",
     "TaggerAdapter",
     "choose_options",
-    "each",
-    "pairs_of",
-    "raw_text",
-    "raw_texts",
     "tokens_of",
 ]
 
@@ -54,7 +50,6 @@ class TaggedSentence(list[tuple[str, Any]]):
 
 
 Tag = Hashable
-_Example = TypeVar("_Example")
 
 
 # Checks of input
@@ -64,46 +59,6 @@ def tokens_of(sentence: Iterable[str]) -> list[str]:
     """List the tokens of a sentence.  Raises TypeError for a string, and for a token that is not a string."""
     tokens: Any = sentence if isinstance(sentence, Collection) else list(sentence)
     return list(check_words(tokens))
-
-
-def raw_text(text: str) -> str:
-    """Return a raw text.  Raises TypeError for anything but a string."""
-    if not isinstance(text, str):
-        raise TypeError(f"expected a string of raw text, got {text!r:.60}; for a list of tokens, call parse")
-    return text
-
-
-def raw_texts(sentences: Iterable[str]) -> Iterable[str]:
-    """Return the raw texts of sentences.  Raises TypeError for a single string."""
-    if isinstance(sentences, str | bytes):
-        raise TypeError(f"expected an iterable of sentences, got {sentences!r:.60}; for a text, call parse_text")
-    return sentences
-
-
-def pairs_of(sentence: Iterable[tuple[str, Tag]]) -> list[tuple[str, Tag]]:
-    """List the tokens of a sentence with their tags.  Raises TypeError for anything but pairs of a word and a tag."""
-    if isinstance(sentence, str | bytes):
-        raise TypeError(f"expected a list of pairs of a word and its tag, got {sentence!r:.60}")
-    pairs = list(sentence)
-    for pair in pairs:
-        if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], str):
-            raise TypeError(f"expected pairs of a word and its tag, got {pair!r:.60}")
-        try:
-            hash(pair[1])
-        except TypeError:
-            raise TypeError(f"expected a tag that can be hashed, got {pair[1]!r:.60}") from None
-    return [(word, tag) for word, tag in pairs]
-
-
-def each(examples: Iterable[Any], read: Callable[[Any], _Example], kind: str) -> Iterator[_Example]:
-    """Read the examples of a corpus one by one."""
-    if isinstance(examples, str | bytes):
-        raise TypeError(f"expected an iterable of {kind}s, got {examples!r:.60}")
-    for number, example in enumerate(examples, start=1):
-        try:
-            yield read(example)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"{kind} {number}: {error}") from None
 
 
 _CHUNK = 1000  # sentences that are read before they are tagged together
@@ -239,7 +194,9 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         """Find the parses of each sentence of raw text, in order, as `raw_parse` does.
 
         rerank: a reranker; see `parse`."""
-        divided = (self.model.tokenisation.words(raw_text(sentence)) for sentence in raw_texts(sentences))
+        if isinstance(sentences, str):
+            raise TypeError(f"expected an iterable of sentences, got {sentences!r:.60}; for a text, call parse_text")
+        divided = map(self.model.tokenisation.words, sentences)
         words: Any = ([token.word for token in tokens] for tokens in divided)
         return self.parse_sents(words, n_best, rerank, jobs=jobs)
 
@@ -247,7 +204,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         """Find the best parse of each sentence of a raw text, in order, as NLTK's CoreNLPParser does.
 
         text: the text, which the model's `tokenisation` divides into sentences and words."""
-        return (self._parse(parses[0]) for parses in self.model.parse_text(raw_text(text), jobs=jobs))
+        return (self._parse(parses[0]) for parses in self.model.parse_text(text, jobs=jobs))
 
     def score(self, tree: _Tree) -> float:
         """Compute log2 |p̂| of the estimated probability of a tree with its words, as `logprob()` of a parse does.

@@ -16,7 +16,7 @@ from spectral_latent.dependency import DependencyModel, DependencyOptions, Depen
 from spectral_latent.dependency import preset as options_of_preset
 from spectral_latent.estimation import shown
 from spectral_latent.model import Parse
-from spectral_latent_nltk._adapters import ParserAdapter, choose_options, each, pairs_of, tokens_of
+from spectral_latent_nltk._adapters import ParserAdapter, choose_options, tokens_of
 from spectral_latent_nltk._trees import sentence_from_nltk, sentence_to_nltk
 
 __all__ = ["ParseGraph", "SpectralDependencyParser"]
@@ -111,11 +111,6 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
     _tree = staticmethod(sentence_from_nltk)
     _parse = staticmethod(ParseGraph.of)
 
-    # the names that NLTK's Stanford parsers and its MaltParser have for sentences with tags
-    tagged_parse = ParserAdapter.parse
-    tagged_parse_sents = ParserAdapter.parse_sents
-    parse_tagged_sents = ParserAdapter.parse_sents
-
     @classmethod
     def train(
         cls,
@@ -150,7 +145,7 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
         several = choose_options(options_of_preset, preset, None if several is None else tuple(several))
         if n_states is not None:
             several = tuple(replace(own, estimator=own.estimator.with_settings(n_states=n_states)) for own in several)
-        sentences = each(graphs, sentence_from_nltk, "graph")
+        sentences = _sentences_of(graphs)
         with shown(progress) as listener:
             return cls(DependencyModel.train(sentences, several, weights=weights, jobs=jobs, listener=listener))
 
@@ -169,6 +164,15 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
             yield sentence
 
 
+def _sentences_of(graphs: Iterable[DependencyGraph]) -> Iterator[DependencySentence]:
+    """Convert graphs one by one; errors name the number of the graph."""
+    for number, graph in enumerate(graphs, start=1):
+        try:
+            yield sentence_from_nltk(graph)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"graph {number}: {error}") from None
+
+
 def _bare(sent: _Words | DependencyGraph) -> DependencySentence:
     """Convert words, tagged words or a graph to a sentence without heads."""
     if isinstance(sent, DependencyGraph):
@@ -178,9 +182,9 @@ def _bare(sent: _Words | DependencyGraph) -> DependencySentence:
         return DependencySentence.of(tokens_of(tokens))
     words: list[str] = []
     tags: list[str] = []
-    for word, tag in pairs_of(tokens):
-        if not isinstance(tag, str | None):
-            raise TypeError(f"expected a tag that is a string, or None, for {word!r:.60}, got {tag!r:.60}")
-        words.append(word)
-        tags.append(tag or "_")
+    for pair in tokens:
+        if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[1], str | None)):
+            raise TypeError(f"expected pairs of a word and its tag, a string or None, got {pair!r:.60}")
+        words.append(pair[0])
+        tags.append(pair[1] or "_")
     return DependencySentence.of(words, tags)

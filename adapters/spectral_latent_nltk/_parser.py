@@ -28,8 +28,8 @@ from spectral_latent.corpora import phrase_from_nltk, phrases_from_nltk
 from spectral_latent.estimation import shown
 from spectral_latent.evaluation import BracketScores, GoldTree, evaluate_parser
 from spectral_latent.inference import inside, outside, state_posteriors
-from spectral_latent.model import Parse
-from spectral_latent_nltk._adapters import ParserAdapter, choose_options, each, tokens_of
+from spectral_latent.model import Parse, check_sentences
+from spectral_latent_nltk._adapters import ParserAdapter, choose_options, tokens_of
 from spectral_latent_nltk._trees import phrase_to_nltk
 
 __all__ = ["FALLBACK", "ParseTree", "SpectralParser", "plain_pcfg"]
@@ -148,7 +148,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         preset: ConstituencyPresetName | None = None,
         progress: bool | None = None,
         weights: Iterable[float] | None = None,
-        text: Iterable[Iterable[str]] | None = None,
+        text: Iterable[Sequence[str]] | None = None,
         jobs: int | None = 1,
         options: ConstituencyOptions | Sequence[ConstituencyOptions] | None = None,
         changes: Changes | None = None,
@@ -180,7 +180,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         phrases = phrases_from_nltk(trees, changes)
         learn = ConstituencyModel.train
         if text is not None:
-            learn = partial(self_train, sentences=list(each(text, tokens_of, "sentence")))
+            learn = partial(self_train, sentences=list(check_sentences(text)))
         with shown(progress) as listener:
             model = learn(phrases, options=several, weights=weights, jobs=jobs, listener=listener, changes=changes)
         return cls(model)

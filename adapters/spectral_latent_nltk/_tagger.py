@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.estimation import EM, shown
+from spectral_latent.model import check_sentences
 from spectral_latent.sequence import (
     HMMOptions,
     LatentHMM,
@@ -18,7 +19,7 @@ from spectral_latent.sequence import (
     hmm_preset,
 )
 from spectral_latent.sequence import preset as options_of_preset
-from spectral_latent_nltk._adapters import Tag, TaggerAdapter, choose_options, each, pairs_of, tokens_of
+from spectral_latent_nltk._adapters import Tag, TaggerAdapter, choose_options
 
 __all__ = ["AnchorTagger", "LatentHMMTagger"]
 
@@ -49,7 +50,7 @@ class LatentHMMTagger(TaggerAdapter):
     @classmethod
     def train(
         cls,
-        labeled_sequences: Iterable[Iterable[tuple[str, Tag]]],
+        labeled_sequences: Iterable[Sequence[tuple[str, Tag]]],
         n_states: int | None = None,
         *,
         preset: PresetName | None = None,
@@ -66,20 +67,19 @@ class LatentHMMTagger(TaggerAdapter):
         `spectral_latent.sequence.preset`.
         options: the settings, in the place of a preset.
 
-        Raises TypeError for objects that are not tagged sentences, ValueError for a preset that does not exist or is
-        given together with options, and EstimationError, a ValueError, if a sentence is empty, a token has the tag
-        None, or there is no sentence."""
+        Raises ValueError for a preset that does not exist or is given together with options, and EstimationError, a
+        ValueError, for objects that are not tagged sentences, if a sentence is empty, a token has the tag None, or
+        there is no sentence."""
         options = choose_options(options_of_preset, preset, options)
         if n_states is not None:
             options = replace(options, estimator=options.estimator.with_settings(n_states=n_states))
-        sentences = each(labeled_sequences, pairs_of, "sentence")
         with shown(progress) as listener:
-            return cls(LatentTagger.train(sentences, options, weights=weights, jobs=jobs, listener=listener))
+            return cls(LatentTagger.train(labeled_sequences, options, weights=weights, jobs=jobs, listener=listener))
 
     @classmethod
     def train_unsupervised(
         cls,
-        unlabeled_sequences: Iterable[Iterable[str]],
+        unlabeled_sequences: Iterable[Sequence[str]],
         n_states: int,
         *,
         preset: PresetName | None = None,
@@ -114,7 +114,7 @@ class LatentHMMTagger(TaggerAdapter):
                 f"the estimator {options.estimator!r} finds no states without tags; use EM, Clusters or Random"
             )
         options = replace(options, estimator=options.estimator.with_settings(n_states=n_states), choose_states=False)
-        return cls(LatentHMM.train(each(unlabeled_sequences, tokens_of, "sentence"), options, jobs=jobs))
+        return cls(LatentHMM.train(check_sentences(unlabeled_sequences), options, jobs=jobs))
 
     def _tags_of(self, sentences: list[list[str]]) -> Iterator[list[Any]]:
         return self._tagger.tag_all(sentences)
@@ -151,7 +151,7 @@ class AnchorTagger(TaggerAdapter):
     @classmethod
     def train(
         cls,
-        unlabeled_sequences: Iterable[Iterable[str]],
+        unlabeled_sequences: Iterable[Sequence[str]],
         n_states: int | None = None,
         *,
         options: AnchorOptions | None = None,
@@ -167,7 +167,7 @@ class AnchorTagger(TaggerAdapter):
         options = options or AnchorOptions()
         if n_states is not None:
             options = replace(options, n_states=n_states)
-        return cls(AnchorHMM.train(each(unlabeled_sequences, tokens_of, "sentence"), options))
+        return cls(AnchorHMM.train(unlabeled_sequences, options))
 
     @property
     def anchors(self) -> dict[str, Any]:

@@ -26,11 +26,7 @@ __all__ = ["LatentEstimator", "LatentTagClassifier", "LatentTreeClassifier", "La
 
 
 class LatentEstimator(BaseEstimator):
-    """Base of estimators over lists of examples.
-
-    n_states: the largest number of latent states of a tag or a label.
-    estimator: the way to find states, as `spectral_latent.estimation.EstimatorOptions` names it.
-    random_state: the source of the starts of clusters and of random states."""
+    """Base of estimators over lists of examples."""
 
     def __init__(
         self, n_states: int = 8, *, estimator: EstimatorName = "clusters-em", random_state: Any = None

@@ -66,11 +66,9 @@ def test_reranked() -> None:
     reranker = last_first(has_heads=True)
     heads = [heads_of(graph) for graph in parser.parse(sentence, 50)]
     assert len(heads) > 1
-    for method in (parser.parse, parser.tagged_parse):
-        assert [heads_of(graph) for graph in method(sentence, 50, reranker)] == heads[::-1]
-    for several in (parser.parse_sents, parser.tagged_parse_sents, parser.parse_tagged_sents):
-        ((graph,),) = several([sentence], rerank=reranker)
-        assert heads_of(graph) == heads[-1]
+    assert [heads_of(graph) for graph in parser.parse(sentence, 50, reranker)] == heads[::-1]
+    ((graph,),) = parser.parse_sents([sentence], rerank=reranker)
+    assert heads_of(graph) == heads[-1]
 
 
 def test_is_the_model(parser: SpectralDependencyParser) -> None:
@@ -137,7 +135,7 @@ def test_what_else_a_graph_says_is_kept(parser: SpectralDependencyParser) -> Non
 
 def agreed_scores(parser: SpectralDependencyParser, gold: list[DependencyGraph]) -> AttachmentScore:
     """What NLTK and this library agree upon."""
-    parsed = [next(parses) for parses in parser.tagged_parse_sents(map(pairs_of, gold))]
+    parsed = [next(parses) for parses in parser.parse_sents(map(pairs_of, gold))]
     las, uas = DependencyEvaluator(parsed, gold).eval()
     score = score_attachments(map(sentence_from_nltk, gold), map(sentence_from_nltk, parsed))
     assert (score.uas_no_punctuation, score.las_no_punctuation) == pytest.approx((100 * uas, 100 * las))

@@ -187,7 +187,7 @@ def test_states_are_those_that_a_tree_most_probably_has() -> None:
 
 def test_text_without_trees_is_learnt_from_too() -> None:
     sentence = ["They", "see", "unheard-of", "dogs", "."]
-    parser = SpectralParser.train(treebank(), text=[iter(sentence)])
+    parser = SpectralParser.train(treebank(), text=iter([sentence]))
     taught = self_train(map(phrase_from_nltk, treebank()), [sentence])
     assert parser.model.fingerprint == taught.fingerprint != SpectralParser.train(treebank()).model.fingerprint
     with pytest.raises(TypeError, match=r"sentence 2: a sentence is .* not the string 'They see'"):
