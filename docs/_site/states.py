@@ -1,6 +1,6 @@
 """Draw a parse with the likeliest state of each tag, and words that share this state: docs/states.svg.
 
-    python docs/_site/states.py en My sister told us the train was late again .
+    python docs/_site/states.py en My friends told her that the soup was cold
 
 The model has one grammar, as `en` and the preset `fast` have.
 """
@@ -9,10 +9,11 @@ import re
 import sys
 from pathlib import Path
 
-from spectral_latent import ConstituencyModel
+from nltk import Tree
+
 from spectral_latent.drawing import escaped, tree_svg
-from spectral_latent.inference import inside, outside, state_posteriors
 from spectral_latent.inspection import describe_states
+from spectral_latent_nltk import SpectralParser
 
 PICTURE = Path(__file__).resolve().parents[1] / "states.svg"
 SHOWN = 4  # words of each state
@@ -20,37 +21,31 @@ LINE = 15  # height of a small line
 PADDING = 12  # at both sides
 
 
-def draw(model: ConstituencyModel, words: list[str]) -> str:
+def draw(parser: SpectralParser, words: list[str]) -> str:
     """Draw the best tree, and below each word those that are most typical of its state."""
-    tree = model.parse(words).tree
-    grammar = model.members[0]
-    weighed = grammar.forest_of([tree])
-    forest = weighed.forest
-    alpha = inside(weighed.operators, forest)
-    beta = outside(weighed.operators, forest, alpha)
-    posteriors = state_posteriors(alpha, beta)
-    symbols = [str(symbol) for symbol in model.named_operators.symbols]
-    described = [one for states in describe_states(model.named_operators, 9) for one in states]
-    alike = {(one.symbol, one.state): one.words for one in described}
-    # The items of words stand from left to right, and come before all that is built on them.
-    leaves = [item for item, edge in enumerate(forest.start[:-1].tolist()) if forest.left[edge] < 0]
-    names, below = [], []
-    for node in tree.nodes():
-        if isinstance(node, str):
-            names.append(node)
-            continue
-        names.append(node.label)
-        if node.is_preterminal():
-            item = leaves[len(below)]
-            symbol, state = symbols[forest.symbol[item]], int(posteriors[item].argmax())
-            below.append(
-                [word for word, _ in alike.get((symbol, state), []) if word.isalpha() and word not in node.children][
-                    :SHOWN
-                ]
-            )
-            names[-1] += f" {state}" if below[-1] else ""
-    sizes = [-1 if isinstance(node, str) else len(node.children) for node in tree.nodes()]
-    return with_lines(tree_svg(names, sizes, tree.bracketed()), sizes, below)
+    described = [one for states in describe_states(parser.model.named_operators, 9) for one in states]
+    alike = {(one.symbol, one.state): [word for word, _ in one.words if word.isalpha()] for one in described}
+    names: list[str] = []
+    sizes: list[int] = []
+    below: list[list[str]] = []
+
+    def add(node: Tree, above: tuple[str, ...] = ()) -> None:
+        """Add a node with its descendants; labels over the same words are one symbol."""
+        label, _, state = node.label().rpartition("-")
+        sizes.append(len(node))
+        if isinstance(node[0], str):
+            names.extend([f"{label} {state}", node[0]])
+            sizes.append(-1)
+            typical = alike["|".join((*above, label)), int(state)]
+            below.append([word for word in typical if word != node[0]][:SHOWN])
+            return
+        names.append(label)
+        for child in node:
+            add(child, (*above, label) if len(node) == 1 else ())
+
+    tree = parser.parse_one(words)
+    add(parser.states(tree))
+    return with_lines(tree_svg(names, sizes, " ".join(str(tree).split())), sizes, below)
 
 
 def with_lines(svg: str, sizes: list[int], below: list[list[str]]) -> str:
@@ -71,4 +66,4 @@ def with_lines(svg: str, sizes: list[int], below: list[list[str]]) -> str:
 
 
 if __name__ == "__main__":
-    PICTURE.write_text(draw(ConstituencyModel.load(sys.argv[1]), sys.argv[2:]) + "\n", encoding="utf-8")
+    PICTURE.write_text(draw(SpectralParser.load(sys.argv[1]), sys.argv[2:]) + "\n", encoding="utf-8")
