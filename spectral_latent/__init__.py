@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from spectral_latent.dependency import DependencyModel
     from spectral_latent.estimation import EstimatorOptions
     from spectral_latent.graphs import GraphModel
+    from spectral_latent.kinds import load
     from spectral_latent.model import LatentTreeModel
     from spectral_latent.reranking import Reranker
     from spectral_latent.sequence import LatentHMM, LatentTagger
-    from spectral_latent.tasks import load
 
 __all__ = [
     "AnchorHMM",
@@ -49,7 +49,7 @@ _MODULES = {
     "LatentTreeModel": "model",
     "Reranker": "reranking",
     "WeightedAutomaton": "automata",
-    "load": "tasks",
+    "load": "kinds",
     "preset": "constituency",
 }  # where each name is imported from
 

@@ -12,6 +12,7 @@ import pytest
 
 import spectral_latent
 from spectral_latent._numba import _folder_of, is_private
+from spectral_latent.cli.verify import train_again
 from spectral_latent.corpora import (
     CorpusError,
     constituency_trees,
@@ -22,7 +23,6 @@ from spectral_latent.corpora import (
 )
 from spectral_latent.files import ModelFileError, load_model, save_model
 from spectral_latent.sequence import LatentTagger
-from spectral_latent.tasks import train_again
 from tests.conformance.model import contents, write
 from tests.toy import toy_treebank
 

@@ -28,8 +28,8 @@ from spectral_latent import (
 from spectral_latent.constituency import Phrase
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.files import ModelFileError, load_model, save_model
+from spectral_latent.kinds import KINDS
 from spectral_latent.reranking import Candidate, NBest
-from spectral_latent.tasks import KINDS
 
 TREES = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("run",)))) for noun in ("cats", "dogs", "mice", "men")]
 LISTS = [NBest.of([Candidate(tree, -1.0), Candidate(Phrase("X", (tree,)), -2.0)]) for tree in TREES]

@@ -141,25 +141,25 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("kind", ["constituency", "tagger", "dependency"])
 def test_the_command_shows_states_of_every_kind_of_model(files: dict[str, Path], kind: str) -> None:
-    shown = CliRunner().invoke(main, ["inspect", str(files[kind])])
+    shown = CliRunner().invoke(main, ["info", "--states", str(files[kind])])
     assert shown.exit_code == 0, shown.output
     assert re.search(r"nodes in a tree\n  singular values [\d. ]+\n  state ", shown.output)
-    lines = CliRunner().invoke(main, ["inspect", str(files[kind]), "--json", "--top", "1"]).output.splitlines()
+    lines = CliRunner().invoke(main, ["info", "--states", str(files[kind]), "--json", "--top", "1"]).output.splitlines()
     states = [json.loads(line) for line in lines]
     for symbol in {state["symbol"] for state in states}:
         assert sum(state["share"] for state in states if state["symbol"] == symbol) == pytest.approx(1.0)
     assert all(len(state["words"]) <= 1 for state in states)
     name = states[-1]["symbol"]
-    one = CliRunner().invoke(main, ["inspect", str(files[kind]), "--symbol", name]).output
+    one = CliRunner().invoke(main, ["info", "--states", str(files[kind]), "--symbol", name]).output
     assert one.startswith(f"{name}: ")
     assert one.count("nodes in a tree") == 1
 
 
 def test_symbols_that_do_not_exist_are_named(files: dict[str, Path]) -> None:
-    refused = CliRunner().invoke(main, ["inspect", str(files["tagger"]), "--symbol", "XYZ"])
+    refused = CliRunner().invoke(main, ["info", "--states", str(files["tagger"]), "--symbol", "XYZ"])
     assert refused.exit_code == 1
     assert "no symbol 'XYZ'; there are N, V, " in refused.output
-    alike = CliRunner().invoke(main, ["inspect", str(files["tagger"]), "--symbol", "v"])
+    alike = CliRunner().invoke(main, ["info", "--states", str(files["tagger"]), "--symbol", "v"])
     assert "no symbol 'v'; did you mean V?" in alike.output
 
 
@@ -284,16 +284,20 @@ def test_the_command_shows_directions(kind: str, tmp_path: Path) -> None:
         case _:
             model = DependencyModel.train(arcs, DependencyOptions(estimator=spectral))
     model.save(tmp_path / "model")
-    shown = CliRunner().invoke(main, ["inspect", str(tmp_path / "model")])
+    shown = CliRunner().invoke(main, ["info", "--states", str(tmp_path / "model")])
     assert shown.exit_code == 0, shown.output
     assert re.search(r"nodes in a tree\n  singular values [\d. ]+\n  direction 0, singular value ", shown.output)
-    lines = CliRunner().invoke(main, ["inspect", str(tmp_path / "model"), "--json", "--top", "2"]).output.splitlines()
+    lines = (
+        CliRunner()
+        .invoke(main, ["info", "--states", str(tmp_path / "model"), "--json", "--top", "2"])
+        .output.splitlines()
+    )
     values = [json.loads(line)["singular_value"] for line in lines if json.loads(line)["direction"] == 0]
     assert min(values) > 0.0
     # files of older versions have no singular values
     arrays, settings = contents(tmp_path / "model")
     write(tmp_path / "old", {name: x for name, x in arrays.items() if not name.endswith("singular_values")}, settings)
-    old = CliRunner().invoke(main, ["inspect", str(tmp_path / "old")])
+    old = CliRunner().invoke(main, ["info", "--states", str(tmp_path / "old")])
     assert old.exit_code == 0
     assert "  direction 0\n" in old.output
     assert "singular" not in old.output

@@ -23,8 +23,7 @@ import spectral_latent
 from spectral_latent import constituency, dependency, sequence
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, field_types
 from spectral_latent.anchors import AnchorOptions
-from spectral_latent.cli.rerank import rerank
-from spectral_latent.cli.train import train
+from spectral_latent.cli.train import COMMAND as TRAIN
 from spectral_latent.constituency import Binarisation, ConstituencyOptions
 from spectral_latent.dependency import (
     Attachment,
@@ -265,17 +264,15 @@ def test_messages(kind: type[Options], values: dict[str, Any], message: str) -> 
         *((("train", kind), "n_states", Spectral, "n_states") for kind in ESTIMATED),
         *((("train", kind), "seed", Spectral, "seed") for kind in ESTIMATED),
         (("train", "dependency"), "column", DependencyOptions, "tags"),
-        (("train", "dependency"), "first", Attachment, "first_side"),
-        (("train", "anchor"), "n_states", AnchorOptions, "n_states"),
-        (("train", "anchor"), "window", AnchorOptions, "window"),
+        (("train", "anchors"), "n_states", AnchorOptions, "n_states"),
+        (("train", "anchors"), "window", AnchorOptions, "window"),
     ],
 )
 def test_the_command_accepts_what_options_accept(
     command: tuple[str, str], option: str, kind: type[Options], name: str
 ) -> None:
     """The command line has ranges of its own, so that its help does not import the options."""
-    group = {"train": train, "rerank": rerank}[command[0]]
-    given = next(known.type for known in group.commands[command[1]].params if known.name == option)
+    given = next(known.type for known in TRAIN.commands[command[1]].params if known.name == option)
     field = Field.of(name, field_types(kind)[name])
     if isinstance(given, click.Choice):
         assert tuple(given.choices) == get_args(field.kind)
@@ -288,7 +285,7 @@ def test_the_command_accepts_what_options_accept(
 
 @pytest.mark.parametrize("command", ["constituency", "dependency", "tagger"])
 def test_the_command_and_the_library_have_the_same_presets(command: str) -> None:
-    (kind,) = (known.type for known in train.commands[command].params if known.name == "preset")
+    (kind,) = (known.type for known in TRAIN.commands[command].params if known.name == "preset")
     assert isinstance(kind, click.Choice)
     of_preset: Any = {"constituency": constituency, "dependency": dependency, "tagger": sequence}[command].preset
     assert all(of_preset(name) for name in kind.choices)

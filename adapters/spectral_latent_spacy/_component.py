@@ -329,7 +329,7 @@ class SpectralTagger(Component):
         if tags is None:
             raise ValueError(
                 f"the component {self.name!r} needs tags, which the anchors of its model lack; label them by "
-                f"`spectral-latent anchors`"
+                f"`spectral-latent label`"
             )
         return "pos_" if all(tag in UNIVERSAL for tag in tags) else "tag_"
 

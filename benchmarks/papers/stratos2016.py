@@ -32,12 +32,12 @@ from benchmarks.papers.closed_form import Construction, paper_options, train_pap
 from benchmarks.papers.featurized import FeaturizedOptions, train_featurized_hmm
 from benchmarks.papers.tables import MarkdownTable, timed
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, WordTypes
+from spectral_latent.cli.sources import tagged, universal
 from spectral_latent.corpora import CorpusError
 from spectral_latent.estimation import EM
 from spectral_latent.evaluation import many_to_one, one_to_one, v_measure
 from spectral_latent.sequence import HiddenMarkov
 from spectral_latent.sequence.baum_welch import baum_welch
-from spectral_latent.tasks.sources import tagged, universal
 
 __all__ = ["HULLS", "METHODS", "Setting", "TaggedCorpus", "print_assumptions", "print_methods"]
 

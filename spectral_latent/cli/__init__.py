@@ -1,4 +1,4 @@
-"""The command `spectral-latent`."""
+"""The command `spectral-latent`: each module with a COMMAND is a command."""
 
 from spectral_latent.cli.command import main, run
 

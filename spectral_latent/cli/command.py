@@ -1,7 +1,7 @@
 """Run the commands, and print messages for errors that a user can put right.
 
-A command is imported when the command line names it, and the command imports the library when it runs.  Therefore help
-and usage errors come at once.
+A command is imported when the command line names it, and it imports the library when it runs.  Therefore help and usage
+errors come at once.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -21,59 +22,93 @@ import click
 
 from spectral_latent._texts import printable
 from spectral_latent._version import __version__
-from spectral_latent.cli.groups import Commands
-from spectral_latent.cli.outputs import LEFT
 
 __all__ = ["CommandGroup", "main", "run"]
 
-_COMMANDS = {  # each command is a function in a module of its name; the help of all is shown without importing them
-    "models": "List the models that come with the library.",
-    "train": "Train a model.",
-    "parse": "Parse the sentences of FILE or of standard input.",
-    "tag": "Tag the sentences of FILE or of standard input.",
-    "anchors": "Show the states of an anchor model, and label them.",
-    "score": "Score the trees of FILE or of standard input.",
-    "surprisal": "Compute the surprisal of the words of FILE or of standard input.",
-    "evaluate": "Compare the output of a model with gold trees or gold tags.",
-    "info": "Show what is in a model file.",
-    "inspect": "Show what the latent states or directions of a model stand for.",
-    "verify": "Train a model again, and compare it with its file to the last bit.",
-    "rerank": "Choose among the trees that a parser gives for each sentence.",
-    "demo": "Parse English with a ready model, then train a parser and compare it with the truth.",
+_COMMANDS = ("parse", "tag", "surprisal", "score", "train", "evaluate", "info", "rerank", "label", "demo")
+_RERANK = "apply the reranker to lists: `parse MODEL --n-best 50 --json`, then `rerank apply RERANKER --model FILE`"
+_IN_PYTHON = "set it in Python, and save the model"
+LEFT: Mapping[str, str] = {  # what to use in the place of commands and options that left
+    "models": "run `info` without a model",
+    "inspect": "run `info MODEL --states`, or `info MODEL GOLD --html PAGE`",
+    "verify": "run `info MODEL SOURCE --verify`",
+    "anchors": "run `info MODEL --states`; `label` gives tags to anchors",
+    "ud": "run `train dependency --morphology`",
+    "features": "write `reranker.features.table(lists)` in Python; scikit-learn's dump_svmlight_file takes its values",
+    **{
+        name: f"use `spectral-latent-annotate {name}`, which is installed with this command"
+        for name in ("suggest", "check", "repair", "annotate")
+    },
+    "recipe": "type the commands `train` and `evaluate`, which docs/command_line.md lists",
+    "papers": "run `python -m benchmarks.papers` in a checkout of the project",
+    "--errors": "use `spectral_latent.model.Jackknife` in Python",
+    "--groups": "use `spectral_latent.model.Jackknife` in Python",
+    "--svg": "give --html; in Python, `parse.tree._repr_svg_()` is a picture",
+    "--picture": "use `spectral_latent.inspection.anchors.draw_anchors(model, FILE)` in Python",
+    "--label": "give ANCHOR=TAG after the model, as in `label MODEL the=DET -o OUT`",
+    "--max-words": "give --limit words=N",
+    "--seconds": "give --limit seconds=N",
+    "--memory": "give --limit megabytes=N",
+    "--candidates": _RERANK,
+    "--universal": "give --column universal",
+    "--unsupervised": "leave it out: models without labels are compared by their states",
+    "--choose-states": "use `spectral_latent.evaluation.with_chosen_states` in Python",
+    "--first": f"{_IN_PYTHON}: DependencyOptions(attachment=Attachment(first_side=...))",
+    "--no-spelling": f"{_IN_PYTHON}: AnchorOptions(spelling=False)",
+    "--no-templates": "rerankers have no such features any more",
+    "--resume": "divide the input by `split`, and give the command only the parts that have no answers yet",
+    "--shard": "divide the input, as by `split --number=l/4`, and give each part to a command of its own",
 }
 # The exit statuses that shells give for Ctrl-C and for a closed pipe: 128 and the number of the signal.
 _INTERRUPTED = 130
 _UNREAD = 141
 
 
-class CommandGroup(Commands):
+class CommandGroup(click.Group):
     """A group whose commands end with a message, not a traceback, for errors that a user can put right."""
 
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List the names of all commands, in the order of use."""
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; the error for one that does not exist names what to use, similar commands, or all."""
+        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            if args[0] in LEFT:
+                raise click.UsageError(f"The command {args[0]!r} left; {LEFT[args[0]]}", ctx)
+            names = self.list_commands(ctx)
+            alike = get_close_matches(args[0], names)
+            remedy = f"Did you mean {' or '.join(alike)}?" if alike else f"Give one of {', '.join(names)}."
+            raise click.UsageError(f"No such command {args[0]!r}. {remedy}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run the command line; --quiet holds no longer than this."""
+        log = logging.getLogger("spectral_latent")
+        level = log.level
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("always", UserWarning)
+                warnings.showwarning = _show_warning
+                return super().main(*args, **extra)
+        finally:
+            log.setLevel(level)
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
         """Read the options before the name of a command."""
         with _users_errors():
-            return super().make_context(info_name, args, parent, **extra)
+            return super().make_context(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
-        log = logging.getLogger("spectral_latent")
-        level = log.level  # --quiet raises it, even where a later option is refused
-        with _users_errors(), warnings.catch_warnings():
-            warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = _show_warning
-            try:
-                return super().invoke(ctx)
-            except KeyboardInterrupt:
-                click.echo("Interrupted", err=True)
-                ctx.exit(_INTERRUPTED)
-            finally:
-                log.setLevel(level)
+        with _users_errors():
+            return super().invoke(ctx)
 
 
 class _ImportedCommands(CommandGroup):
-    """The group of all commands of the library; a command is imported when the command line names it."""
+    """The group of all commands, each a function in a module of its name, which is imported when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the names of all commands, in the order of use."""
@@ -83,13 +118,8 @@ class _ImportedCommands(CommandGroup):
         """Import a command; None if it does not exist."""
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"spectral_latent.cli.{cmd_name}"), cmd_name)
+        command: click.Command = import_module(f"spectral_latent.cli.{cmd_name}").COMMAND
         return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the first line of the help of each command."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
 
 
 @contextmanager
@@ -97,6 +127,9 @@ def _users_errors() -> Iterator[None]:
     """Turn errors that a user can put right into messages that a terminal can show; end if nobody reads the output."""
     try:
         yield
+    except KeyboardInterrupt:
+        click.echo("Interrupted", err=True)
+        raise click.exceptions.Exit(_INTERRUPTED) from None
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is lost without an error
         raise click.exceptions.Exit(_UNREAD) from None
@@ -105,33 +138,21 @@ def _users_errors() -> Iterator[None]:
             raise click.UsageError(f"{error.option_name} left; {LEFT[error.option_name]}", error.ctx) from None
         vars(error)["message"] = printable(error.message)  # final, and shown by several methods
         raise
-    except Exception as error:
-        refusal = _users_error(error)
-        if refusal is None:
-            raise
-        raise refusal from error
-
-
-def _users_error(error: Exception) -> click.ClickException | None:
-    """Make the message for an error; None for a bug of the library, and for an error that click handles."""
-    if isinstance(error, OSError):
+    except OSError as error:
         where = "" if error.filename is None else f"{error.filename}: "
-        if isinstance(error, IsADirectoryError):
-            return click.ClickException(printable(f"{where}a folder, where a file is needed"))
-        return click.ClickException(printable(f"{where}{error.strerror or error}"))
-    if not isinstance(error, ValueError):
-        return None
-    from spectral_latent.corpora import CorpusError
-    from spectral_latent.estimation import EstimationError
-    from spectral_latent.files import ModelFileError
-    from spectral_latent.tasks import RequestError
+        is_folder = isinstance(error, IsADirectoryError)
+        text = "a folder, where a file is needed" if is_folder else str(error.strerror or error)
+        raise click.ClickException(printable(f"{where}{text}")) from error
+    except ValueError as error:
+        from spectral_latent.corpora import CorpusError
+        from spectral_latent.estimation import EstimationError
+        from spectral_latent.files import ModelFileError
 
-    if isinstance(error, RequestError):
-        return click.UsageError(printable(str(error)))
-    if isinstance(error, CorpusError):
-        return click.ClickException(str(error))  # can be printed, perhaps on several lines
-    is_told = isinstance(error, EstimationError | ModelFileError)
-    return click.ClickException(printable(str(error))) if is_told else None
+        if isinstance(error, CorpusError):
+            raise click.ClickException(str(error)) from error  # can be printed, perhaps on several lines
+        if isinstance(error, EstimationError | ModelFileError):
+            raise click.ClickException(printable(str(error))) from error
+        raise
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -177,33 +198,35 @@ def main() -> None:
         sys.stdout.reconfigure(encoding="utf-8")
 
 
-class _ClosedStream(io.RawIOBase):
-    """A standard stream that was closed before the command began: its number is taken, and to use it is an error."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self._name = name
-        os.open(os.devnull, os.O_RDWR)  # takes the smallest free number, which another file would get otherwise
-
-    def readable(self) -> bool:
-        return True
-
-    def writable(self) -> bool:
-        return True
-
-    def readinto(self, _buffer: Any) -> int:
-        raise OSError(errno.EBADF, "closed", self._name)
-
-    def write(self, _data: Any) -> int:
-        raise OSError(errno.EBADF, "closed", self._name)
-
-
 def _replace_closed_streams() -> None:
     """Replace standard input and output if they are closed; messages on a closed standard error are lost."""
+    if None not in (sys.stdin, sys.stdout, sys.stderr):
+        return
+
+    class ClosedStream(io.RawIOBase):
+        """A standard stream that was closed before the command began: its number is taken, and to use it fails."""
+
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self._name = name
+            os.open(os.devnull, os.O_RDWR)  # takes the smallest free number, which another file would get otherwise
+
+        def readable(self) -> bool:
+            return True
+
+        def writable(self) -> bool:
+            return True
+
+        def readinto(self, _buffer: Any) -> int:
+            raise OSError(errno.EBADF, "closed", self._name)
+
+        def write(self, _data: Any) -> int:
+            raise OSError(errno.EBADF, "closed", self._name)
+
     if sys.stdin is None:
-        sys.stdin = io.TextIOWrapper(io.BufferedReader(_ClosedStream("standard input")), "utf-8")
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(ClosedStream("standard input")), "utf-8")
     if sys.stdout is None:
-        closed: Any = _ClosedStream("standard output")
+        closed: Any = ClosedStream("standard output")
         sys.stdout = io.TextIOWrapper(closed, "utf-8", write_through=True)
     if sys.stderr is None:
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")

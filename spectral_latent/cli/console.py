@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from textwrap import indent
 from typing import TypeVar
@@ -11,48 +13,53 @@ from typing import TypeVar
 import click
 
 from spectral_latent._texts import printable
-from spectral_latent.tasks.watch import Watch
 
-__all__ = ["Console"]
+__all__ = ["bar", "message", "quiet_option", "shows_progress", "table"]
 
 _T = TypeVar("_T")
+_QUIET = "spectral_latent.quiet"  # tells in the context of a command whether it prints no messages
 
 
-class Console(Watch):
-    """Messages and progress bars; a quiet console prints neither."""
+def quiet_option() -> click.Option:
+    """Make the option `--quiet`, which every command has."""
 
-    def __init__(self, quiet: bool = False) -> None:
-        self.quiet = quiet
+    def be_quiet(context: click.Context, _option: click.Parameter, quiet: bool) -> None:
+        if quiet:
+            context.meta[_QUIET] = True
+            logging.getLogger("spectral_latent").setLevel(logging.ERROR)
+            warnings.simplefilter("ignore", UserWarning)
 
-    def message(self, text: str) -> None:
-        """Print one or several lines; names of files, models and corpora may stand in them as they are."""
-        if not self.quiet:
-            click.echo("\n".join(map(printable, text.split("\n"))), err=True)
+    text = "Print no messages and progress bars."
+    return click.Option(["--quiet", "-q"], is_flag=True, expose_value=False, callback=be_quiet, help=text)
 
-    def table(self, title: str, table: str) -> None:
-        """Print a table below its title, if it has a line."""
-        if table:
-            self.message(f"{title}\n{indent(table, '  ')}")
 
-    def bar(self, items: Iterable[_T], label: str, length: int | None = None) -> Iterator[_T]:
-        """Return the items, with a progress bar if standard error is a terminal that can move its cursor."""
-        if not self.shows_progress:
-            yield from items
-        else:
-            with click.progressbar(items, length, label, file=sys.stderr) as shown:
-                yield from shown
+def _is_quiet() -> bool:
+    """Tell whether the command that runs prints no messages."""
+    context = click.get_current_context(silent=True)
+    return context is None or _QUIET in context.meta
 
-    def awaits(self, file: str, what: str) -> None:
-        """Say what to type if an input is a terminal."""
-        if file == "-" and sys.stdin.isatty():
-            self.message(f"Reading {what}")
 
-    @property
-    def shows_progress(self) -> bool:
-        """Whether standard error is a terminal that can move its cursor, as progress bars need it."""
-        return not self.quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+def message(text: str) -> None:
+    """Print one or several lines; names of files, models and corpora may stand in them as they are."""
+    if not _is_quiet():
+        click.echo("\n".join(map(printable, text.split("\n"))), err=True)
 
-    @property
-    def beside_output(self) -> Console:
-        """The console for bars; quiet if results are printed to a terminal, where a bar would disturb them."""
-        return Console(self.quiet or sys.stdout.isatty())
+
+def table(title: str, rows: str) -> None:
+    """Print a table below its title, if it has a line."""
+    if rows:
+        message(f"{title}\n{indent(rows, '  ')}")
+
+
+def shows_progress() -> bool:
+    """Tell whether standard error is a terminal that can move its cursor, as progress bars need it."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and not _is_quiet()
+
+
+def bar(items: Iterable[_T], label: str, length: int | None = None, *, beside_output: bool = False) -> Iterator[_T]:
+    """Return the items, with a progress bar on a terminal; with no bar if output to this terminal is between them."""
+    if not shows_progress() or (beside_output and sys.stdout.isatty()):
+        yield from items
+        return
+    with click.progressbar(items, length, label, file=sys.stderr) as shown:
+        yield from shown

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from spectral_latent.cli.console import Console
-from spectral_latent.cli.options import quiet_option
+from spectral_latent.cli.console import bar, message
+from spectral_latent.cli.options import Command
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel, Phrase
 
-__all__ = ["demo"]
+__all__ = ["COMMAND"]
 
 _TEXT = "My dog ate the sandwich that I made."
 _GARDEN_PATH = "After they won the war ended."
@@ -32,10 +32,8 @@ Next: your own text, then your own treebank.
   {command} train constituency TREES -o my.model"""
 
 
-@click.command()
-@quiet_option
-def demo(quiet: bool) -> None:
-    """Parse English with a ready model, then train a parser and compare it with the truth.
+def demo() -> None:
+    """Parse English with a ready model, and train a small parser.
 
     The trees of the training come from a small known grammar with latent states.  A plain PCFG and a latent PCFG learn
     from the trees alone.  Both parse other sentences, and so does the known grammar, which no parser can exceed.
@@ -45,12 +43,11 @@ def demo(quiet: bool) -> None:
       spectral-latent demo"""
     from spectral_latent.ready import ready_models
 
-    console = Console(quiet)
     if any(model.name == "en" for model in ready_models()):
-        console.message("Loading the ready model en")
+        message("Loading the ready model en")
         for line in _english():
             click.echo(line)
-    _train_and_compare(console)
+    _train_and_compare()
     click.echo(_NEXT.format(command=_command()))
 
 
@@ -64,9 +61,9 @@ def _command() -> str:
 
 def _english() -> Iterator[str]:
     """Show a tree, the surprisal of words, and the states of a tag, all of the model `en`."""
+    from spectral_latent.cli.info import states_of_symbols
     from spectral_latent.inspection import Described
-    from spectral_latent.tasks import inspect
-    from spectral_latent.tasks.kinds import load
+    from spectral_latent.kinds import load
 
     model: Any = load("en")
     text, words = ([token.word for token in model.tokenisation.words(text)] for text in (_TEXT, _GARDEN_PATH))
@@ -76,7 +73,7 @@ def _english() -> Iterator[str]:
     for word, bits in zip(words, model.surprisal(words).total, strict=True):
         yield f"  {word:<6} {bits:5.1f} {'█' * round(bits)}"
     yield f"\nLatent states of {_TAG}, which nobody annotated, with their likeliest words:"
-    ((found, _),) = inspect(model, (_TAG,), 8)
+    ((found, _),) = states_of_symbols(model, (_TAG,), 8)
     for state in cast(Sequence[Described], found[:_STATES]):
         yield f"  {100 * state.share:4.0f} %  {' '.join(word for word, _ in state.words)}"
 
@@ -92,12 +89,12 @@ def _drawn(tree: Phrase) -> str:
     return stream.getvalue()
 
 
-def _train_and_compare(console: Console) -> None:
+def _train_and_compare() -> None:
     """Train a plain and a latent PCFG on trees of the model `toy`, and compare all three."""
     import numpy as np
 
     from spectral_latent.evaluation import GoldTree, evaluate_parser
-    from spectral_latent.tasks.kinds import load
+    from spectral_latent.kinds import load
 
     truth: Any = load("toy")
     trees, held_out = (truth.sample(n, np.random.default_rng(seed)) for seed, n in enumerate((_TRAINED_ON, _HELD_OUT)))
@@ -106,7 +103,7 @@ def _train_and_compare(console: Console) -> None:
     models, seconds = _train(trees)
     models.append(truth)
     gold = [tree for tree in map(GoldTree.of, held_out) if tree is not None]
-    evaluations = [evaluate_parser(model, gold, progress=partial(console.bar, label="Parsing")) for model in models]
+    evaluations = [evaluate_parser(model, gold, progress=partial(bar, label="Parsing")) for model in models]
     click.echo(f"{'':<12}{'F1':>8}{'exact':>8}{'training':>12}")
     for name, evaluation, taken in zip(_NAMES, evaluations, [*seconds, "-"], strict=True):
         click.echo(f"{name:<12}{evaluation.score.f1:>8.1f}{evaluation.score.exact:>8.1f}{taken:>12}")
@@ -121,3 +118,6 @@ def _train(trees: Sequence[Phrase]) -> tuple[list[ConstituencyModel], list[str]]
     coarse = time.process_time() - start
     models = [ConstituencyModel((grammar,)) for grammar in (training.coarse, training.estimate())]
     return models, [f"{coarse:.1f} CPU s", f"{time.process_time() - start:.1f} CPU s"]
+
+
+COMMAND = Command(demo)

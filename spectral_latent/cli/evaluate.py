@@ -3,72 +3,257 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import click
 
-from spectral_latent.cli.console import Console
+from spectral_latent.cli.answers import warn_of_unknown_tags
+from spectral_latent.cli.console import bar, message, table
+from spectral_latent.cli.models import load_for
 from spectral_latent.cli.options import (
-    BRACKETS,
     DEPENDENCY_SOURCES,
+    PARTS,
     SOURCES,
-    TABLES,
     TAGGED_SOURCES,
-    column_option,
-    epilog_of,
-    format_option,
-    jobs_option,
-    json_option,
-    non_projective_option,
-    number_option,
-    quiet_option,
-    skip_bad_option,
+    AsJson,
+    Command,
+    Count,
+    Jobs,
+    SkipBad,
+    SourceFormat,
+    Value,
+    function_for,
 )
 from spectral_latent.cli.outputs import figures_table
+from spectral_latent.cli.sources import dependency_entries, gold_trees, tagged, universal
+from spectral_latent.cli.tag import checked_tags, tagger_of_anchors, tagger_of_tags
 
-__all__ = ["evaluate"]
+__all__ = ["COMMAND", "KINDS", "Figures", "Gold"]
+
+Figures: TypeAlias = dict[str, float | int | None]
+Column: TypeAlias = Annotated[
+    Literal["upos", "xpos", "universal"] | None,
+    Value("The column of CoNLL-U with the tags, or universal tags.  [default: that of training]"),
+]
+_T = TypeVar("_T")
+_MOST = 10  # tags that a message lists
 
 
-@click.command(epilog=epilog_of(SOURCES, DEPENDENCY_SOURCES, TAGGED_SOURCES, name="GOLD"))
-@click.argument("model")
-@click.argument("gold", metavar="GOLD...", nargs=-1, required=True)
-@format_option(*BRACKETS, *TABLES, "tagged", of="files of GOLD")
-@skip_bad_option
-@number_option("--max-length", "N", "Leave out sentences of more than N words.")
-@column_option
-@click.option("--universal", is_flag=True, help="Map gold tags to the twelve universal ones.")
-@click.option("--perplexity", is_flag=True, help="Also compute the perplexity per word.")
-@click.option("--unsupervised", is_flag=True, help="Compare states that have no names with gold tags.")
-@non_projective_option
-@click.option(
-    "--from",
-    "origin",
-    type=click.Choice(["tags", "words", "text"]),
-    default="tags",
-    show_default=True,
-    help="What a dependency parser is given; without tags, all columns are scored.",
-)
-@jobs_option
-@json_option
-@quiet_option
-def evaluate(model: str, gold: tuple[str, ...], unsupervised: bool, as_json: bool, quiet: bool, **options: Any) -> None:
+@dataclass
+class Gold:
+    """Gold annotation to compare a model with.
+
+    file: the name of the model in messages.
+    max_length: the largest number of words of a sentence; None for any number.
+    form: the format of the sources; None to guess it."""
+
+    file: str
+    sources: Sequence[str]
+    max_length: int | None = None
+    form: Any = None
+
+    def read(self, read: Callable[..., Iterable[_T]], kind: str, length: Callable[[_T], int]) -> list[_T]:
+        """Read the examples that are not too long.  Raises CorpusError if there is none."""
+        from spectral_latent.constituency import Changes
+        from spectral_latent.corpora import CorpusError
+
+        changes = Changes()
+        shown = bar(read(self.sources, changes=changes, form=self.form), f"Reading {kind}")
+        examples = [example for example in shown if self.max_length is None or length(example) <= self.max_length]
+        table(f"Changed in the gold {kind}:", changes.table())
+        if not examples:
+            of_at_most = "" if self.max_length is None else f" of at most {self.max_length} words"
+            raise CorpusError(f"{' '.join(self.sources)}: no {kind}{of_at_most} to evaluate on")
+        return examples
+
+    def tagged(self, column: str | None, default: str | None = None) -> list[list[tuple[str, str]]]:
+        """Read tagged sentences, with the tags of a default column where a source has it."""
+        read = universal if column == "universal" else partial(tagged, column=column, default=default)
+        return self.read(read, "sentences", len)
+
+
+def evaluate(
+    model: str,
+    gold: Annotated[tuple[str, ...], Value(metavar="GOLD...")],
+    *,
+    format_: SourceFormat = None,
+    max_length: Count | None = None,
+    perplexity: bool = False,
+    json_: AsJson = False,
+    **of_kind: Any,
+) -> None:
     """Compare the output of a model with gold trees or gold tags.
 
     A constituency parser gets precision, recall and F1 as EVALB counts them, a dependency parser attachment scores, and
-    a tagger accuracies, in percent; docs/command_line.md explains all figures.
+    a tagger accuracies, in percent; the states of a model without labels are compared with gold tags.
+    docs/command_line.md explains all figures.
 
     \b
     Examples:
       spectral-latent evaluate wsj.model nltk:treebank:dev
-      spectral-latent evaluate tagger.model dev.conllu --json"""
-    if options["column"] is not None and options["universal"]:
-        raise click.UsageError("--universal chooses the column; leave out --column")
-    from spectral_latent.tasks import KINDS, Gold, load_model
+      spectral-latent evaluate tagger.model dev.conllu --json
 
-    def able(kind: str) -> Any:
-        return KINDS[kind].by_states if unsupervised else KINDS[kind].evaluate
+    max_length: leave out sentences of more than N words.
+    perplexity: also compute the perplexity per word."""
+    loaded = load_for(model)
+    figures, sentences = function_for(loaded.kind, model, of_kind)(
+        loaded, Gold(model, gold, max_length, format_), **of_kind
+    )
+    if perplexity:
+        from spectral_latent.evaluation import Perplexity
 
-    kinds = sorted(filter(able, KINDS), key=lambda kind: kind != ("hmm" if unsupervised else "tagger"))
-    loaded = load_model(model, *kinds)
-    figures = able(loaded.kind)(loaded, Gold(model, gold, Console(quiet), **options))
-    click.echo(json.dumps(figures) if as_json else figures_table(figures))
+        lengths = [len(getattr(each, "forms", each)) for each in sentences]
+        found = Perplexity.of(loaded.log_probabilities(bar(sentences, "Perplexity")), lengths)
+        figures |= {"perplexity": found.value, "impossible": found.impossible}
+    click.echo(json.dumps(figures) if json_ else figures_table(figures))
+
+
+# Each kind has a function that gives figures, and the sentences without trees or tags.
+
+
+def evaluate_phrases(
+    parser: Any, given: Gold, *, skip_bad: SkipBad = False, jobs: Jobs = 1
+) -> tuple[Figures, Sequence[Any]]:
+    """Compare the parses of sentences with gold trees in brackets."""
+    from spectral_latent.evaluation import evaluate_parser
+
+    gold = given.read(partial(gold_trees, skip_bad=skip_bad), "trees", lambda tree: len(tree.words))
+    evaluation = evaluate_parser(parser, gold, jobs=jobs, progress=partial(bar, label="Parsing"))
+    scores = evaluation.score
+    if scores.errors:
+        message(
+            f"{scores.errors} of {scores.sentences} sentences are left out, as in EVALB: a word is punctuation in the "
+            f"gold tree but not in the parse, or the reverse"
+        )
+    functions = {} if evaluation.function_score is None else {"f1_with_functions": evaluation.function_score.f1}
+    figures: Figures = {
+        "precision": scores.precision,
+        "recall": scores.recall,
+        "f1": scores.f1,
+        **functions,
+        "exact": scores.exact,
+        "tagging_accuracy": scores.tagging_accuracy,
+        "sentences": scores.sentences,
+        "fallbacks": evaluation.fallbacks,
+        "sentences_per_second": evaluation.sentences_per_second,
+    }
+    return figures, [tree.words for tree in gold]
+
+
+def evaluate_arcs(
+    parser: Any,
+    given: Gold,
+    *,
+    from_: Literal["tags", "words", "text"] = "tags",
+    non_projective: bool = False,
+    jobs: Jobs = 1,
+) -> tuple[Figures, Sequence[Any]]:
+    """Compare the parses of sentences with gold dependency trees.
+
+    from_: what a dependency parser is given; without tags, all columns are scored.
+    non_projective: find trees whose arcs may cross."""
+    from spectral_latent.evaluation import evaluate_columns, evaluate_dependency_parser
+
+    def read(*sources: Any, **options: Any) -> Iterable[Any]:
+        return (entry.sentence for entry in dependency_entries(*sources, **options))
+
+    gold = given.read(read, "trees", lambda sentence: len(sentence.forms))
+    options: Any = {"projective": not non_projective, "jobs": jobs, "progress": partial(bar, label="Parsing")}
+    found: Any
+    if from_ != "tags":
+        found = evaluate_columns(parser, gold, origin=from_, **options)
+        figures: Figures = {**found.score, "sentences": len(gold)}
+    else:
+        found = evaluate_dependency_parser(parser, gold, **options)
+        warn_of_unknown_tags(parser, Counter(tag for sentence in gold for tag in parser.unknown_tags(sentence)))
+        score = found.score
+        figures = {
+            "uas": score.uas,
+            "las": score.las if found.has_relations else None,
+            "las_universal": score.las_universal if found.has_relations else None,
+            "uas_no_punctuation": score.uas_no_punctuation,
+            "las_no_punctuation": score.las_no_punctuation if found.has_relations else None,
+            "complete": score.complete,
+            "nonpositive_share": found.nonpositive_share,
+            "sentences": score.sentences,
+        }
+    return figures | {"fallbacks": found.fallbacks, "sentences_per_second": found.sentences_per_second}, gold
+
+
+def evaluate_tags(model: Any, given: Gold, *, column: Column = None) -> tuple[Figures, Sequence[Any]]:
+    """Compare the tags that a tagger finds with gold tags."""
+    from spectral_latent.evaluation import evaluate_tagger
+
+    tagger = checked_tags(tagger_of_tags(model) if model.kind == "tagger" else tagger_of_anchors(model), given.file)
+    gold = given.tagged(column, tagger.column)
+    known = {word for sentence in gold for word, _ in sentence if tagger.knows(word)}
+    evaluation = evaluate_tagger(model.tag_all, gold, known, progress=partial(bar, label="Tagging"))
+    strange = Counter(tag for sentence in gold for _, tag in sentence if tag not in tagger.tags)
+    if strange:
+        first = ", ".join(f"{tag} ({count})" for tag, count in strange.most_common(_MOST))
+        more = f", and {len(strange) - _MOST} more" if len(strange) > _MOST else ""
+        message(
+            f"The tagger does not have these gold tags, which all count as errors: {first}{more}; for another tag set "
+            f"give --column"
+        )
+    score = evaluation.score
+    figures: Figures = {
+        "accuracy": score.accuracy,
+        "unknown_accuracy": score.unknown_accuracy,
+        "known_accuracy": score.known_accuracy,
+        "sentences": len(gold),
+        "tokens": score.tokens,
+        "unknown_tokens": score.unknown,
+        "tokens_per_second": evaluation.tokens_per_second,
+    }
+    return figures, [[word for word, _ in sentence] for sentence in gold]
+
+
+def evaluate_anchors(model: Any, given: Gold, *, column: Column = None) -> tuple[Figures, Sequence[Any]]:
+    """Compare the labels of an anchor model with gold tags, or its states if they have no labels."""
+    return (evaluate_states if model.labels is None else evaluate_tags)(model, given, column=column)
+
+
+def evaluate_states(model: Any, given: Gold, *, column: Column = None) -> tuple[Figures, Sequence[Any]]:
+    """Compare states that have no names with gold tags."""
+    from spectral_latent.evaluation import evaluate_tagger, many_to_one, one_to_one, v_measure
+    from spectral_latent.files import ModelFileError
+
+    try:
+        states = replace(model, labels=None).tag_all if model.kind == "anchors" else model.tagger.tag_all
+    except ValueError as error:
+        raise ModelFileError(f"{given.file}: {error}") from None
+
+    def find(sentences: list[list[str]]) -> list[list[str]]:
+        return [[str(state) for state in row] for row in states(sentences)]
+
+    gold = given.tagged(column)
+    evaluation = evaluate_tagger(find, gold, (), progress=partial(bar, label="Tagging"))
+    tags = [tag for sentence in gold for _, tag in sentence]
+    found = list(chain.from_iterable(evaluation.tags))
+    figures: Figures = {
+        "many_to_one": many_to_one(tags, found),
+        "one_to_one": one_to_one(tags, found),
+        "v_measure": v_measure(tags, found),
+        "sentences": len(gold),
+        "tokens": len(tags),
+        "tokens_per_second": evaluation.tokens_per_second,
+    }
+    return figures, [[word for word, _ in sentence] for sentence in gold]
+
+
+KINDS: dict[str, Callable[..., tuple[Figures, Sequence[Any]]]] = {
+    "tagger": evaluate_tags,
+    "constituency": evaluate_phrases,
+    "dependency": evaluate_arcs,
+    "anchors": evaluate_anchors,
+    "hmm": evaluate_states,
+}
+COMMAND = Command(
+    evaluate, KINDS, sources=(f"GOLD {SOURCES}", f"GOLD {DEPENDENCY_SOURCES}", f"GOLD {TAGGED_SOURCES}", PARTS)
+)

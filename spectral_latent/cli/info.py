@@ -3,41 +3,122 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from spectral_latent._texts import printable
-from spectral_latent.cli.options import json_option
+from spectral_latent.cli.console import message, table
+from spectral_latent.cli.models import load_for, record_of
+from spectral_latent.cli.options import (
+    DEPENDENCY_SOURCES,
+    PARTS,
+    SOURCES,
+    TAGGED_SOURCES,
+    AsJson,
+    Command,
+    Count,
+    Jobs,
+    Page,
+    SourceFormat,
+    Value,
+)
+from spectral_latent.cli.outputs import results
 
-__all__ = ["info"]
+if TYPE_CHECKING:
+    from spectral_latent.inspection import Described, Direction
+
+    _Parts = Sequence[Described | Direction]
+
+__all__ = ["COMMAND", "states_of_symbols"]
+
+_LISTS = ("words", "rules", "places")
+_SYMBOLS = 10  # the number of symbols if none are named
+_NAMED = 20  # the largest number of symbols that an error names
 
 
-@click.command()
-@click.argument("model")
-@json_option
-def info(model: str, as_json: bool) -> None:
-    """Show what is in a model file.
+def info(
+    model: Annotated[str, Value(metavar="[MODEL]")] = "",
+    sources: Annotated[tuple[str, ...], Value(metavar="[SOURCE]...")] = (),
+    *,
+    states: bool = False,
+    symbol: tuple[str, ...] = (),
+    top: Count = 6,
+    html: Page | None = None,
+    verify: bool = False,
+    format_: SourceFormat = None,
+    json_: AsJson = False,
+    jobs: Jobs = 1,
+) -> None:
+    """List the models that come with the library, or show what is in a model file.
 
-    The output is a table with the kind of the model, its sizes, labels, tags or anchors, the options that differ from
-    the defaults, and the record of `train`: the command, what was read, and the figures of --dev.  With --json, all
-    lists are complete, and all options are given.
+    Every command takes the name of a model in this list in place of a file.  Of a MODEL, a table has its kind, sizes,
+    tags or anchors, options, and the record of `train`: the command, what was read, and the figures of --dev.
+
+    --states shows what best distinguishes each state or direction of a symbol, with probabilities; see docs/states.md.
+    --verify trains MODEL again by its record, from SOURCE or what the record names, and compares both to the last bit;
+    other versions of NumPy and SciPy, and other processors, may make another model, with exit status 1.
 
     \b
     Examples:
-      spectral-latent info wsj.model
-      spectral-latent info wsj.model --json"""
-    description, summary = _descriptions(model)
-    click.echo(json.dumps(description, ensure_ascii=False) if as_json else _table(summary))
+      spectral-latent info wsj.model --symbol NP --symbol VBD --top 4
+      spectral-latent info wsj.model nltk:treebank:dev --html report.html
+      spectral-latent info wsj.model sections/ --verify
+
+    states: show the states of the ten most frequent symbols.
+    symbol: show the states of this symbol, as the output writes it.
+    top: the most words, rules and places to show for each state.
+    html: write states, rules, and errors on SOURCE on a page.
+    verify: train MODEL again from SOURCE, and compare."""
+    asked = [name for name, given in (("--states", states or symbol), ("--html", html), ("--verify", verify)) if given]
+    if len(asked) > 1:
+        raise click.UsageError(f"{asked[0]} goes without {asked[1]}")
+    if not model:
+        if asked:
+            raise click.UsageError(f"{asked[0]} is for a model; give MODEL")
+        _list_ready_models(json_)
+    elif verify:
+        from spectral_latent.cli.verify import verify as is_same
+
+        click.get_current_context().exit(0 if is_same(model, sources, jobs) else 1)
+    elif html:
+        _write_page(model, sources, format_, top, html)
+    elif sources:
+        raise click.UsageError("SOURCE is for a page or for a comparison; give --html PAGE, or --verify")
+    elif asked:
+        _show_states(model, symbol, top, json_)
+    else:
+        description, summary = _descriptions(model)
+        rows = (f"{printable(name):<12} {printable(text)}" for name, text in summary.items())
+        click.echo(json.dumps(description, ensure_ascii=False) if json_ else "\n".join(rows))
+
+
+def _list_ready_models(as_json: bool) -> None:
+    """Print a line or two for each model that this installation has."""
+    from spectral_latent.ready import ready_models
+
+    found = ready_models()
+    if not found:
+        message("This installation has no ready models.")
+    for model in found:
+        size = model.file.stat().st_size
+        if as_json:
+            click.echo(json.dumps(model._asdict() | {"bytes": size}, ensure_ascii=False))
+        else:
+            click.echo(f"{model.name:<6} {model.language}: {model.about} ({size / 1e6:.1f} MB)")
+            click.echo(f"       {model.sources}; {model.licence}")
 
 
 def _descriptions(file: str) -> tuple[dict[str, Any], dict[str, str]]:
     """Read the description of a model, and its summary."""
     from spectral_latent._options import counted
     from spectral_latent.files import open_model
+    from spectral_latent.kinds import make_model
     from spectral_latent.ready import find_model
-    from spectral_latent.tasks.kinds import make_model
-    from spectral_latent.tasks.training import record_of
 
     record = record_of(file) or {}
     with open_model(file) as (arrays, settings):
@@ -65,6 +146,104 @@ def _text(value: Any) -> str:
     return "-" if value is None else str(value)
 
 
-def _table(summary: dict[str, str]) -> str:
-    """Write a line for each fact."""
-    return "\n".join(f"{printable(name):<12} {printable(text)}" for name, text in summary.items())
+def _write_page(model: str, gold: Sequence[str], form: Any, top: int, page: Path) -> None:
+    """Write the report of a model."""
+    from spectral_latent.cli.report import report
+    from spectral_latent.constituency import Changes
+
+    loaded = load_for(model)
+    if gold and loaded.kind == "tree":
+        raise click.ClickException(f"{model}: a model of trees given as graphs cannot be compared with GOLD")
+    changes = Changes()
+    with results(page) as write:
+        write(report(loaded, f"What is inside {Path(model).name}", gold, top, form, changes))
+    table("Changed in the gold trees:", changes.table())
+    message(f"{page}: written")
+
+
+# States
+
+
+def _show_states(file: str, symbols: Sequence[str], top: int, as_json: bool) -> None:
+    """Print the states of a model, or an object for each."""
+    loaded = load_for(file)
+    if loaded.kind == "anchors":
+        if symbols:
+            raise click.UsageError(f"--symbol is for grammars, and {file} is an anchor model; give --states")
+        from spectral_latent.inspection.anchors import anchor_rows, anchor_table
+
+        rows = ({**row._asdict(), "words": dict(row.words)} for row in anchor_rows(loaded, top))
+        click.echo("\n".join(_objects(rows)) if as_json else anchor_table(loaded, top))
+        return
+    try:
+        for parts, spectrum in states_of_symbols(loaded, symbols, top):
+            of_parts = ({**part._asdict(), **{name: dict(getattr(part, name)) for name in _LISTS}} for part in parts)
+            click.echo("\n".join(_objects(of_parts) if as_json else _paragraph(parts, spectrum)))
+    except ValueError as error:
+        raise click.ClickException(f"{file}: {error}") from None
+
+
+def states_of_symbols(model: Any, symbols: Sequence[str], top: int) -> Iterator[tuple[_Parts, Sequence[float]]]:
+    """Describe the states of symbols, or the directions of a model without probabilities, with singular values.
+
+    The most frequent symbol comes first, and of a symbol the most frequent state; without symbols, the ten most
+    frequent ones are described."""
+    from spectral_latent.corpora import CorpusError
+    from spectral_latent.inspection import describe_directions, describe_states
+
+    named = model.named_operators
+    for symbol in symbols:
+        if symbol not in named.symbols:
+            raise CorpusError(f"no symbol {symbol!r}; {_hint(symbol, named.symbols)}")
+    describe: Callable[..., Iterator[_Parts]] = (
+        describe_states if named.operators.probabilities else describe_directions
+    )
+    described = describe(named, top)
+    missing = dict.fromkeys(symbols)
+    wanted = (parts for parts in described if parts[0].symbol in symbols) if symbols else islice(described, _SYMBOLS)
+    for parts in wanted:
+        symbol = parts[0].symbol
+        missing.pop(symbol, None)
+        yield sorted(parts, key=lambda part: -getattr(part, "share", 0.0)), named.spectrum(symbol)
+    if missing:
+        raise CorpusError(f"no tree has the symbol {next(iter(missing))!r}")
+
+
+def _hint(symbol: str, symbols: Sequence[str]) -> str:
+    """Write the symbols that the user may have meant, or the first symbols of the model."""
+    alike = [each for each in symbols if each.casefold() == symbol.casefold()] or get_close_matches(symbol, symbols)
+    if alike:
+        return f"did you mean {' or '.join(alike)}?"
+    others = ", and others" if len(symbols) > _NAMED else ""
+    return f"there are {', '.join(symbols[:_NAMED])}{others}"
+
+
+def _objects(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
+    """Write JSON objects."""
+    return (json.dumps(row, ensure_ascii=False) for row in rows)
+
+
+def _paragraph(parts: _Parts, spectrum: Sequence[float]) -> Iterator[str]:
+    """Write the states or directions of a symbol."""
+    from spectral_latent._options import counted
+    from spectral_latent.inspection import Described
+
+    unit = "state" if isinstance(parts[0], Described) else "direction"
+    yield f"{printable(parts[0].symbol)}: {counted(len(parts), unit)}, {parts[0].frequency:.2f} nodes in a tree"
+    if spectrum:
+        yield f"  singular values {' '.join(f'{sigma:.2f}' for sigma in spectrum)}"
+    for part in parts:
+        if isinstance(part, Described):
+            yield f"  state {part.state}, {100 * part.share:.1f} %"
+        else:
+            value = part.singular_value
+            yield f"  direction {part.direction}" + ("" if value is None else f", singular value {value:.2f}")
+        for name in _LISTS:
+            if entries := getattr(part, name):
+                yield f"    {name:<7} " + ", ".join(f"{printable(entry)} {number:.3f}" for entry, number in entries)
+    yield ""
+
+
+_KINDS = dict.fromkeys(("constituency", "dependency", "tagger", "tree", "anchors"), states_of_symbols)
+_GOLD = tuple(f"SOURCE {each}" for each in (SOURCES, DEPENDENCY_SOURCES, TAGGED_SOURCES))
+COMMAND = Command(info, _KINDS, sources=(*_GOLD, PARTS))

@@ -1,36 +1,49 @@
-"""`spectral-latent models`."""
+"""Load the models that a command is for."""
 
 from __future__ import annotations
 
-import json
+from typing import Any
 
 import click
 
-from spectral_latent.cli.options import json_option
+from spectral_latent.kinds import KINDS, make_model
 
-__all__ = ["models"]
+__all__ = ["load_for", "record_of"]
 
 
-@click.command()
-@json_option
-def models(as_json: bool) -> None:
-    """List the models that come with the library.
+def load_for(file: str, *kinds: str) -> Any:
+    """Read a model of one of the kinds that the running command is for, the usual kind first.
 
-    Every command takes the name of such a model in place of a file.  With --json, the output is a line for each model.
+    kinds: the kinds; none for those of the command's functions.  Raises ModelFileError for a model of another kind."""
+    from spectral_latent.files import ModelFileError, open_model
 
-    \b
-    Examples:
-      spectral-latent models
-      echo "The horse ate my sandwich." | spectral-latent parse en --text"""
-    from spectral_latent.ready import ready_models
+    kinds = kinds or tuple(click.get_current_context().command.kinds)  # type: ignore[attr-defined]
+    with open_model(file) as (arrays, settings):
+        kind = str(settings.get("kind"))
+        if kind in kinds:
+            return make_model(arrays, settings)
+        found = KINDS[kind].name if kind in KINDS else f"a {kind} model"
+        needed = " or ".join(KINDS[each].name for each in kinds)
+        raise ModelFileError(f"{found}, where {needed} is needed; {_advice(kind)}")
 
-    found = ready_models()
-    if as_json:
-        for model in found:
-            click.echo(json.dumps(model._asdict() | {"bytes": model.file.stat().st_size}, ensure_ascii=False))
-        return
-    if not found:
-        click.echo("This installation has no ready models.", err=True)
-    for model in found:
-        click.echo(f"{model.name:<6} {model.language}: {model.about} ({model.file.stat().st_size / 1e6:.1f} MB)")
-        click.echo(f"       {model.sources}; {model.licence}")
+
+def _advice(kind: str) -> str:
+    """Say what to do with a model of a kind, from what the commands are for."""
+    main: Any = click.get_current_context().find_root().command
+    if kind not in KINDS:
+        return "train it again"
+    if kind == "reranker":
+        return "use it with `rerank`, or with `parse --rerank`"
+    commands = [name for name in main.list_commands(None) if kind in getattr(main.get_command(None, name), "kinds", ())]
+    return f"use it with {', '.join(f'`{name}`' for name in commands)}, or in Python"
+
+
+def record_of(file: str) -> dict[str, Any] | None:
+    """Read the record in a model file; None for the file of a model that was saved in Python."""
+    from spectral_latent.files import ModelFileError, load_model
+
+    _, settings = load_model(file)
+    record = settings.get("record")
+    if not isinstance(record, dict | None):
+        raise ModelFileError(f"{file}: the record of training is damaged; train the model again")
+    return record

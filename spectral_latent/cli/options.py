@@ -1,330 +1,232 @@
-"""Make the options that several commands share."""
+"""Make commands of functions: positional parameters are arguments, keywords are options, and docstrings are help.
+
+An annotation tells how an option reads its value.  What several commands share is declared once, below; the docstring
+of a function has a line for each option of its own.
+"""
 
 from __future__ import annotations
 
-import logging
-import math
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import wraps
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from types import NoneType
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get_origin, get_type_hints
 
 import click
 
-from spectral_latent._names import EstimatorName
-from spectral_latent.cli.console import Console
-from spectral_latent.cli.outputs import OutputFile, Write, results
-
-if TYPE_CHECKING:
-    from spectral_latent.tasks.inputs import Input, InputSentence
-    from spectral_latent.tasks.writing import Form
+from spectral_latent.cli.console import quiet_option
+from spectral_latent.cli.outputs import OutputFile, refuse_inputs
 
 __all__ = [
-    "BRACKETS",
-    "CANDIDATES",
     "DEPENDENCY_SOURCES",
-    "LISTS",
-    "LIST_FORMATS",
+    "PARTS",
     "SOURCES",
-    "TABLES",
     "TAGGED_SOURCES",
     "TEXT_SOURCES",
-    "AnswerRequest",
-    "Answers",
-    "answer_options",
-    "column_option",
-    "epilog_of",
-    "errors_options",
-    "files_argument",
-    "format_option",
-    "format_options",
-    "jobs_option",
-    "json_option",
-    "made_file_option",
-    "models_option",
-    "non_projective_option",
-    "number_option",
-    "quiet_option",
-    "results_option",
-    "seed_option",
-    "skip_bad_option",
-    "sources_argument",
-    "tell_of_fewer",
-    "training_options",
+    "AnswersFile",
+    "AsJson",
+    "Command",
+    "Count",
+    "Files",
+    "FromText",
+    "InputFormat",
+    "Jobs",
+    "Limit",
+    "Page",
+    "ResultsFile",
+    "Seed",
+    "SkipBad",
+    "SourceFormat",
+    "Sources",
+    "Value",
+    "function_for",
+    "option_name",
 ]
 
-_Values = TypeVar("_Values", bound=NamedTuple)
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-_Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-CANDIDATES = 50  # the value of `reranking.N_CANDIDATES`, which is not imported, so that help is quick
-_FIRST = 20  # the largest number of fallbacks whose numbers are kept
-_JSON = (".jsonl", ".ndjson")  # the endings of JSON lines
+class Value(NamedTuple):
+    """How an option or argument reads its value: its help, type, name in usage, and names on the command line."""
 
-SOURCES = "of trees: brackets (*.mrg ...), a file or folder, or nltk:NAME, a treebank of NLTK"
-DEPENDENCY_SOURCES = "of dependency trees: CoNLL-U or CoNLL-X, a file or folder, or nltk:NAME"
-TAGGED_SOURCES = "of tags: a table as CoNLL-U, or lines of the/DT dog/NN, a file or folder, or nltk:NAME"
-TEXT_SOURCES = "of sentences: the same, or lines of tokens in *.tok or *.txt"
-LIST_FORMATS = ("bllip", "trees", "conllu", "json")
-BRACKETS = ("brackets", "penn", "historical")
-TABLES = ("conllu",)
-LISTS = "blocks of BLLIP, lines `score TAB tree`, CoNLL-U with comments # score, or JSON lines"
+    help: str = ""
+    type: click.ParamType[Any] | None = None
+    metavar: str | None = None
+    names: tuple[str, ...] = ()
 
 
-def epilog_of(*kinds: str, name: str = "SOURCE") -> str:
-    """Write the lines on the sources of a command, for the end of its help."""
-    return "\n".join(
-        ["\b", *(f"{name} {kind}." for kind in kinds), "A part of a corpus is nltk:NAME:train, :dev or :test."]
-    )
+# Types of values
+
+_Format = Literal["brackets", "penn", "historical", "conllu", "tagged", "json", "tokens", "text"]
+_AT_LEAST_ONE = click.IntRange(1)
+
+Count: TypeAlias = Annotated[int, Value(type=_AT_LEAST_ONE, metavar="N")]
+Seed: TypeAlias = Annotated[int, Value("The seed of random starts.", click.IntRange(0), "N")]
+Jobs: TypeAlias = Annotated[
+    int, Value("The number of threads or processes, which does not change the result.", _AT_LEAST_ONE, "N")
+]
+Files: TypeAlias = Annotated[tuple[str, ...], Value(metavar="[FILE]...")]
+Sources: TypeAlias = Annotated[tuple[str, ...], Value(metavar="SOURCE...")]
+InputFormat: TypeAlias = Annotated[_Format | None, Value("The format of FILE.  [default: as name or lines show]")]
+SourceFormat: TypeAlias = Annotated[
+    _Format | None, Value("The format of files that are read.  [default: as name or lines show]")
+]
+FromText: TypeAlias = Annotated[bool, Value("FILE is raw text: divide it into sentences and words.")]
+SkipBad: TypeAlias = Annotated[bool, Value("Leave out trees in brackets that cannot be read, and count them.")]
+AsJson: TypeAlias = Annotated[bool, Value("Print JSON, an object on each line.")]
+ResultsFile: TypeAlias = Annotated[
+    Any,
+    Value(
+        "The file to write, whole or not at all; compressed if its name ends in .gz.  [default: standard output]",
+        OutputFile(),
+        "FILE",
+        ("-o", "--output"),
+    ),
+]
+AnswersFile: TypeAlias = Annotated[
+    Any,
+    Value(
+        "The file to write, whole or not at all: JSON if its name ends in .jsonl, compressed if in .gz.",
+        OutputFile(),
+        "FILE",
+        ("-o", "--output"),
+    ),
+]
+Page: TypeAlias = Annotated[Any, Value(type=OutputFile(ending=".html", needs=("jinja2", "pages")), metavar="PAGE")]
+Limit: TypeAlias = Annotated[
+    tuple[str, ...],
+    Value(
+        "The largest number of words, CPU seconds or megabytes of a sentence.  [default: as in MODEL]", None, "NAME=N"
+    ),
+]
+
+SOURCES = "of trees: brackets (*.mrg ...), a file or folder, or nltk:NAME, a treebank of NLTK."
+DEPENDENCY_SOURCES = "of dependency trees: CoNLL-U or CoNLL-X, a file or folder, or nltk:NAME."
+TAGGED_SOURCES = "of tags: a table as CoNLL-U, or lines of the/DT dog/NN, a file or folder, or nltk:NAME."
+TEXT_SOURCES = "of sentences: the same, or lines of tokens in *.tok or *.txt."
+PARTS = "A part of a corpus is nltk:NAME:train, :dev or :test."
 
 
-def number_option(
-    name: str, metavar: str, text: str, *, default: int | None = None, least: int = 1, most: int | None = None
-) -> _Decorator:
-    """Make an option that takes an integer between two limits; without a default it is None."""
-    is_shown = default is not None
-    kind = click.IntRange(least, most)
-    return click.option(name, metavar=metavar, default=default, show_default=is_shown, type=kind, help=text)
+# Commands
 
 
-def seed_option(text: str) -> _Decorator:
-    """Make the option `--seed`."""
-    return number_option("--seed", "N", text, default=0, least=0)
+class Command(click.Command):
+    """A command that is made of a function, and that never writes a file that it reads.
 
+    function: the command; its keywords are options, and so are those of the functions of `kinds`, of which it is given
+    only those that stand on the command line.
+    text: the function whose docstring is the help, if it is another one.
+    sources: what SOURCE, GOLD or LISTS may be, for the end of the help."""
 
-def made_file_option(metavar: str, text: str) -> _Decorator:
-    """Make the option `--output` of a command that makes a file of one kind, and needs its name."""
-    return click.option("-o", "--output", metavar=metavar, required=True, type=OutputFile(), help=text)
-
-
-output_option = click.option("-o", "--output", metavar="OUT", type=OutputFile(), help="The file to write.")
-sources_argument = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
-files_argument = click.argument(
-    "files", metavar="[FILE]...", nargs=-1, callback=lambda _context, _argument, files: files or ("-",)
-)
-column_option = click.option(
-    "--column",
-    type=click.Choice(["upos", "xpos", "universal"]),
-    help="The column of CoNLL-U with the tags; or universal tags of NLTK.  [default: upos, or that of training]",
-)
-jobs_option = number_option(
-    "--jobs", "N", "The number of threads or processes, which does not change the result.", default=1
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, an object on each line.")
-non_projective_option = click.option(
-    "--non-projective", is_flag=True, help="Find dependency trees whose arcs may cross."
-)
-models_option = click.option(
-    "--model",
-    "models",
-    metavar="[NAME=]FILE",
-    multiple=True,
-    help="A parser that scores trees; its name is latent if none is given.",
-)
-
-
-def _with_quiet_library(_context: click.Context, _option: click.Parameter, quiet: bool) -> bool:
-    """Let the library log only errors, and give no warnings, until the group of all commands ends."""
-    if quiet:
-        logging.getLogger("spectral_latent").setLevel(logging.ERROR)
-        warnings.simplefilter("ignore", UserWarning)
-    return quiet
-
-
-quiet_option = click.option(
-    "--quiet", "-q", is_flag=True, callback=_with_quiet_library, help="Print no messages and progress bars."
-)
-results_option = click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    type=OutputFile(),
-    help="The file to write, whole or not at all; compressed if its name ends in .gz.  [default: standard output]",
-)
-
-
-def errors_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of standard errors to a command, which gets `errors` and `groups`."""
-    text = "Add jackknife standard errors, which don't contain bias. SOURCE is what MODEL was trained from."
-    groups = "The number of groups, each of which is left out of one training."
-    command = number_option("--groups", "N", groups, default=20, least=3)(command)
-    return click.option("--errors", metavar="SOURCE", multiple=True, help=text)(command)
-
-
-def tell_of_fewer(console: Console, fewer: int, name: str, n_groups: int, what: str) -> None:
-    """Tell how many errors are computed from fewer groups than were asked for; nothing if none is."""
-    from spectral_latent._options import counted
-
-    if fewer:
-        console.message(
-            f"Errors of {counted(fewer, name)} are computed from fewer than {n_groups} groups: without the others, "
-            f"their {what} is not finite"
+    def __init__(
+        self,
+        function: Callable[..., None],
+        kinds: Mapping[str, Callable[..., Any]] | None = None,
+        *,
+        name: str = "",
+        text: Callable[..., Any] | None = None,
+        sources: tuple[str, ...] = (),
+    ) -> None:
+        self.kinds = kinds or {}
+        self._of_kinds: set[str] = set()
+        params: dict[str, click.Parameter] = {}
+        for each in (function, *self.kinds.values()):
+            for param in _parameters(each, has_arguments=each is function):
+                params.setdefault(str(param.name), param)
+                if each is not function:
+                    self._of_kinds.add(str(param.name))
+        super().__init__(
+            name or function.__name__,
+            callback=function,
+            params=[*params.values(), quiet_option()],
+            help=_help_lines(text or function)[0],
+            epilog="\n".join(["\b", *sources]) if sources else None,
         )
 
-
-skip_bad_option = click.option(
-    "--skip-bad", is_flag=True, help="Leave out trees in brackets that cannot be read, and count them."
-)
-
-
-def format_option(*formats: str, of: str) -> _Decorator:
-    """Make the option for the format of files, whose value is the argument `form` of the command."""
-    text = f"The format of {of}.  [default: as name or lines show]"
-    return click.option("--format", "form", type=click.Choice(formats), help=text)
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, unless a file to write is also a file to read."""
+        refuse_inputs(ctx)
+        for name in self._of_kinds:
+            if ctx.get_parameter_source(name) is click.core.ParameterSource.DEFAULT:
+                del ctx.params[name]
+        return super().invoke(ctx)
 
 
-def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for the format of FILE to a command, which gets the format as its argument `form`."""
-    from spectral_latent.tasks.inputs import FORMATS
+def function_for(kind: str, name: str, given: Mapping[str, Any]) -> Callable[..., Any]:
+    """Find the function of the running command for a kind of model.  Raises UsageError for options of other kinds.
 
-    text = "FILE is raw text: divide it into sentences and words."
-    return click.option("--text", "form", flag_value="text", help=text)(format_option(*FORMATS, of="FILE")(command))
+    given: the options of kinds that stand on the command line."""
+    kinds = click.get_current_context().command.kinds  # type: ignore[attr-defined]
+    if wrong := given.keys() - inspect.signature(kinds[kind]).parameters.keys():
+        from spectral_latent.kinds import KINDS
 
-
-# Answers, sentence by sentence
-
-
-class Answers:
-    """Answers that are counted, and written as they come."""
-
-    def __init__(self, write: Write) -> None:
-        self._write = write
-        self.sentences = 0
-        self._words = 0
-        self._fallbacks = 0
-        self._first: list[int | str] = []
-
-    def add(self, sentence: InputSentence, text: str, is_fallback: bool = False) -> None:
-        """Count and write the answer to the next sentence."""
-        self.sentences += sentence.is_whole  # unlike comments after the last sentence
-        self._words += len(sentence.sentence.forms)
-        self._fallbacks += is_fallback
-        if is_fallback and len(self._first) < _FIRST:
-            self._first.append(sentence.number)
-        self._write(text)
-
-    def report_fallbacks(self, unit: str, console: Console) -> None:
-        """Print how many sentences have no parse, and the numbers of the first of these sentences."""
-        if self._fallbacks:
-            numbers = ", ".join(map(str, self._first))
-            rest = f" and {self._fallbacks - len(self._first):,} more" if self._fallbacks > len(self._first) else ""
-            console.message(
-                f"The grammar derives no tree, and the output has a flat one marked FALLBACK: {unit} {numbers}{rest}"
-            )
-
-    def __str__(self) -> str:
-        counts = ((self.sentences, "sentence"), (self._words, "word"), (self._fallbacks, "fallback"))
-        shown = counts if self._fallbacks else counts[:2]
-        return ", ".join(f"{n:,} {name}{'' if n == 1 else 's'}" for n, name in shown)
+        option = min(wrong)
+        able = [KINDS[each].name for each in kinds if option in inspect.signature(kinds[each]).parameters]
+        raise click.UsageError(f"{option_name(option)} is for {' or '.join(able)}, and {name} is {KINDS[kind].name}")
+    return kinds[kind]  # type: ignore[no-any-return]
 
 
-class AnswerRequest(NamedTuple):
-    """The values of the options of commands that answer sentence by sentence."""
-
-    as_json: bool
-    output: Path | None
-    jobs: int
-    quiet: bool
-
-    @property
-    def form(self) -> Form:
-        """The form of the answers, which `--json` and the ending of the file's name tell."""
-        name = "" if self.output is None else self.output.name.lower().removesuffix(".gz")
-        return "json" if self.as_json or name.endswith(_JSON) else "text"
-
-    @contextmanager
-    def answers(self, given: Input, console: Console) -> Iterator[Answers]:
-        """Begin the answers, which are printed, or written to a file that appears whole or not at all."""
-        with results(self.output) as write:
-            answers = Answers(write)
-            try:
-                yield answers
-            finally:
-                answers.report_fallbacks(given.unit, console)
-        if not answers.sentences:
-            console.message(f"{given.source}: no sentences")
-        if self.output is not None:
-            console.message(f"{self.output}: {answers}")
+def option_name(name: str) -> str:
+    """Write the name of a parameter as that of an option, `from_` as `--from`."""
+    return f"--{name.rstrip('_').replace('_', '-')}"
 
 
-def _with_values(values: type[_Values], *options: _Decorator) -> _Decorator:
-    """Add options to a command, which gets the values of those of a named tuple as its first argument."""
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(command)
-        def with_object(**given: Any) -> Any:
-            return command(values(*map(given.pop, values._fields)), **given)
-
-        decorated: Callable[..., Any] = with_object
-        for option in reversed(options):
-            decorated = option(decorated)
-        return decorated
-
-    return decorate
+def _help_lines(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
+    """Divide a docstring into the help of a command, and the lines `name: text` of its parameters."""
+    line = re.compile(r"^(\w+): (.+(?:\n +.+)*)\n?", re.MULTILINE)
+    text = inspect.getdoc(function) or ""
+    return line.sub("", text), {name: " ".join(text.split()) for name, text in line.findall(text)}
 
 
-_ANSWERS_FILE = click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    type=OutputFile(),
-    help="The file to write, whole or not at all: JSON if its name ends in .jsonl, compressed if in .gz.",
-)
-answer_options = _with_values(AnswerRequest, json_option, _ANSWERS_FILE, jobs_option, quiet_option)
+def _parameters(function: Callable[..., Any], has_arguments: bool) -> list[click.Parameter]:
+    """Make an option of each keyword of a function, and an argument of each other parameter."""
+    _, lines = _help_lines(function)
+    made: dict[Any, Callable[..., click.Parameter]] = {inspect.Parameter.KEYWORD_ONLY: _option}
+    if has_arguments:
+        made[inspect.Parameter.POSITIONAL_OR_KEYWORD] = _argument
+    wanted = [each for each in inspect.signature(function).parameters.values() if each.kind in made]
+    # Only these annotations are looked up: those of models are for type checkers alone.
+    holder = type("", (), {"__annotations__": {each.name: each.annotation for each in wanted}})
+    holder.__module__ = function.__module__
+    hints = get_type_hints(holder, include_extras=True)
+    return [made[each.kind](each, hints[each.name], lines.get(each.name, "")) for each in wanted]
 
 
-# Training
+def _type_and_value(hint: Any) -> tuple[Any, Value]:
+    """Take an annotation apart: its type without None, and how values are read."""
+    value = Value()
+    while get_origin(hint) is Annotated or NoneType in get_args(hint):
+        if get_origin(hint) is Annotated:
+            hint, value = get_args(hint)[:2]
+        else:
+            (hint,) = (part for part in get_args(hint) if part is not NoneType)
+    return hint, value
 
 
-def _weight(text: str) -> float:
-    """Read the weight of a source: a finite number of at least 0."""
-    try:
-        weight = float(text)
-    except ValueError:
-        weight = math.nan
-    if not 0 <= weight < math.inf:
-        raise click.BadParameter(f"{text!r} is not a finite number of at least 0")
-    return weight
+def _argument(parameter: inspect.Parameter, hint: Any, _: str) -> click.Argument:
+    """Make an argument; one without a default is required."""
+    kind, value = _type_and_value(hint)
+    is_required = parameter.default is parameter.empty
+    settings: dict[str, Any] = {"type": value.type, "metavar": value.metavar, "required": is_required}
+    settings |= {} if is_required else {"default": parameter.default}
+    settings |= {"nargs": -1} if get_origin(kind) is tuple else {}
+    return click.Argument([parameter.name], **settings)
 
 
-def training_options(*presets: str, formats: Sequence[str]) -> _Decorator:
-    """Add the options of commands that train a model with latent states on a treebank."""
-    options = (
-        sources_argument,
-        made_file_option("MODEL", "The model file to write."),
-        click.option(
-            "--preset",
-            type=click.Choice(presets),
-            help="Settings that go well together; see docs/training.md.  [default: fast]",
-        ),
-        click.option(
-            "--estimator",
-            type=click.Choice(get_args(EstimatorName)),
-            help="The method that finds latent states, in the place of a preset.",
-        ),
-        number_option("--n-states", "M", "The largest number of latent states of a symbol or a tag."),
-        click.option(
-            "--dev", metavar="SOURCE", multiple=True, help="Evaluate the model on SOURCE; `info` shows the figures."
-        ),
-        click.option(
-            "--weight",
-            "weights",
-            metavar="W",
-            multiple=True,
-            type=_weight,
-            help="What each tree or sentence of a SOURCE counts; one W for each SOURCE.  [default: 1]",
-        ),
-        format_option(*formats, of="files of SOURCE and --dev"),
-        seed_option("The seed of random starts."),
-        jobs_option,
-        quiet_option,
-    )
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+def _option(parameter: inspect.Parameter, hint: Any, line: str) -> click.Option:
+    """Make an option; one without a default is required."""
+    kind, value = _type_and_value(hint)
+    is_multiple = get_origin(kind) is tuple
+    if is_multiple:
+        kind, value = _type_and_value(get_args(kind)[0]) if value == Value() else (get_args(kind)[0], value)
+    text = line or value.help
+    metavar = value.metavar or (parameter.name.rstrip("_").upper() if kind is str else None)
+    settings: dict[str, Any] = {"type": value.type, "metavar": metavar, "multiple": is_multiple}
+    if get_origin(kind) is Literal:
+        settings["type"] = click.Choice(get_args(kind))
+    elif kind is bool:
+        settings = {"is_flag": True}
+    if parameter.default is parameter.empty:
+        settings["required"] = True
+    else:
+        settings |= {"default": parameter.default, "show_default": parameter.default not in (None, False, ())}
+    names = [*(value.names or (option_name(parameter.name),)), parameter.name]
+    return click.Option(names, help=text[:1].upper() + text[1:], **settings)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +14,6 @@ from typing import Any
 import click
 
 __all__ = [
-    "LEFT",
     "OutputFile",
     "Write",
     "figures_table",
@@ -25,20 +23,6 @@ __all__ = [
 ]
 
 Write = Callable[[str], object]
-
-LEFT = {  # what to use in the place of commands, options and formats that left
-    "recipe": "type the commands `train` and `evaluate`, which docs/command_line.md lists",
-    "papers": "run `python -m benchmarks.papers` in a checkout of the project",
-    **{
-        name: f"use `spectral-latent-annotate {name}`, which is installed with this command"
-        for name in ("suggest", "check", "repair", "annotate")
-    },
-    "features": "write `reranker.features.table(lists)` in Python; scikit-learn's dump_svmlight_file takes its values",
-    "--no-templates": "rerankers have no such features any more",
-    "--resume": "divide the input by `split`, and give the command only the parts that have no answers yet",
-    "--shard": "divide the input, as by `split --number=l/4`, and give each part to a command of its own",
-    ".parquet": "write JSON lines to a name in .jsonl; pandas converts: read_json(FILE, lines=True).to_parquet(NEW)",
-}
 
 
 class OutputFile(click.Path):
@@ -59,8 +43,8 @@ class OutputFile(click.Path):
         path: Path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if self.needs is not None:
             require(*self.needs)
-        if path.suffix.lower() in LEFT:
-            self.fail(f"{path}: Parquet left; {LEFT[path.suffix.lower()]}", param, ctx)
+        if path.suffix.lower() == ".parquet":
+            self.fail(f"{path}: write JSON lines to a name in .jsonl, and convert them by pandas", param, ctx)
         if not path.name.lower().endswith(self.ending):
             self.fail(f"{path}: name a file that ends in {self.ending}", param, ctx)
         if path.exists() and not path.is_file():
@@ -80,17 +64,6 @@ def require(package: str, extra: str) -> None:
         )
 
 
-class _NamedFile(io.FileIO):
-    """A file that the errors of writing to it name, such as that of a full disk."""
-
-    def write(self, data: Any) -> Any:
-        try:
-            return super().write(data)
-        except OSError as error:
-            error.filename = self.name
-            raise
-
-
 @contextmanager
 def results(output: Path | None) -> Iterator[Write]:
     """Return the function that writes results to standard output, or to a file, which appears whole or not at all.
@@ -103,55 +76,38 @@ def results(output: Path | None) -> Iterator[Write]:
 
     part = temporary_file(output)
     try:
-        with io.BufferedWriter(_NamedFile(part, "xb")) as file:
-            if output.suffix.lower() == ".gz":
-                with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as compressed:
-                    yield lambda text: compressed.write(text.encode())
-            else:
-                yield lambda text: file.write(text.encode())
+        with part.open("xb") as file:
+            opened: Any = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if output.suffix.lower() == ".gz" else file
+            yield lambda text: opened.write(text.encode())
+            opened.close()
         part.replace(output)
     except OSError as error:
-        if error.filename not in (part, str(part)):
+        if isinstance(error, BrokenPipeError) or error.filename not in (None, str(part)):
             raise
-        raise OSError(error.errno, error.strerror, str(output)) from None
+        raise OSError(error.errno, error.strerror, str(output)) from None  # such as that of a full disk
     finally:
         part.unlink(missing_ok=True)
 
 
 def refuse_inputs(context: click.Context) -> None:
-    """Raise ClickException if a command would write a file that it reads, or write a file twice.
+    """Raise ClickException if a command would write a file that it reads, perhaps as one of the files of a folder.
 
-    It writes what its parameters of type `OutputFile` name.  It may read what the texts and paths among its other
-    parameters name: files, `NAME=FILE`, standard input, and folders with all their files, except that a model may be
-    written again in the folder that it learns from."""
-    outputs: dict[Any, tuple[click.Parameter, Path]] = {}
-    inputs: list[str] = []
+    It may read what all texts on its command line name: files, folders, `NAME=FILE`, and standard input.  A model may
+    be written again in the folder that it learns from."""
+    texts: list[str] = []
+    outputs: list[Path] = []
     for parameter in context.command.params:
         value = context.params.get(str(parameter.name))
         if isinstance(parameter.type, OutputFile):
-            if value is not None and outputs.setdefault(_identity(value), (parameter, value))[0] is not parameter:
-                raise click.UsageError(f"{value}: a file to write twice; give different names")
-        elif isinstance(parameter.type, type(click.STRING) | click.Path):
-            given = value if isinstance(value, tuple) else (value,)
-            inputs += [str(each) for each in given if isinstance(each, str | Path)]
-    paths = [path for each in inputs for path in ("/dev/stdin" if each == "-" else each, each.partition("=")[2])]
-    read = set(map(_identity, filter(os.path.exists, paths)))
-    folders = [Path(os.path.realpath(path)) for path in paths if os.path.isdir(path)]
-    for identity, (parameter, path) in outputs.items():
-        if not path.exists() or getattr(parameter.type, "may_be_read", False):
-            continue
-        is_within = any(map(Path(os.path.realpath(path)).is_relative_to, folders))
-        if identity in read or (is_within and not _may_be_model(path)):
-            raise click.ClickException(f"{path}: a file to read, which would be lost; name another output")
-
-
-def _identity(path: str | Path) -> Any:
-    """Return what all names of a file have in common; the file need not exist."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return os.path.realpath(path)
-    return status.st_dev, status.st_ino
+            outputs += [value] if value is not None and value.exists() and not parameter.type.may_be_read else []
+        elif isinstance(parameter.type, type(click.STRING)) and value:
+            texts += value if isinstance(value, tuple) else [value]
+    paths = [path for text in texts for path in ("/dev/stdin" if text == "-" else text, text.partition("=")[2])]
+    for output in outputs:
+        for path in filter(os.path.exists, paths):
+            is_within = os.path.isdir(path) and output.resolve().is_relative_to(Path(path).resolve())
+            if os.path.samefile(path, output) or (is_within and not _may_be_model(output)):
+                raise click.ClickException(f"{output}: a file to read, which would be lost; name another output")
 
 
 def _may_be_model(path: Path) -> bool:

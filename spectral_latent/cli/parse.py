@@ -2,87 +2,165 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
-from spectral_latent.cli.console import Console
-from spectral_latent.cli.groups import Command
+from spectral_latent.cli.answers import Answer, answers, asks_for_json, users_errors, write_answers
+from spectral_latent.cli.console import message
+from spectral_latent.cli.models import load_for
 from spectral_latent.cli.options import (
-    CANDIDATES,
-    AnswerRequest,
-    answer_options,
-    files_argument,
-    format_options,
-    models_option,
-    non_projective_option,
-    number_option,
+    AnswersFile,
+    AsJson,
+    Command,
+    Count,
+    Files,
+    FromText,
+    InputFormat,
+    Jobs,
+    Limit,
+    Page,
+    function_for,
 )
-from spectral_latent.cli.outputs import OutputFile, results
-from spectral_latent.cli.page import DrawnSentence, page_of_sentences
-from spectral_latent.cli.pictures import write_picture
+from spectral_latent.cli.outputs import results
+from spectral_latent.cli.sentences import InputSentence, read_partial_phrases, read_partial_sentences, read_sentences
 
 if TYPE_CHECKING:
-    from spectral_latent.corpora import Format
-    from spectral_latent.tasks.inputs import InputSentence
+    from spectral_latent.model import Parses
 
-__all__ = ["parse"]
+__all__ = ["COMMAND"]
+
+_LIMITS = {"words": "max_words", "seconds": "seconds", "megabytes": "megabytes"}  # the fields of `Limits`
+_PARTIAL: dict[str, Any] = {"constituency": read_partial_phrases, "dependency": read_partial_sentences}
 
 
-@click.command(cls=Command)
-@click.argument("model")
-@files_argument
-@number_option("--n-best", "K", "List up to K trees of each sentence, with scores.")
-@format_options
-@click.option("--partial", "is_partial", is_flag=True, help="The trees of FILE are partly known: complete them.")
-@non_projective_option
-@click.option("--confidence", is_flag=True, help="Write HeadProb in the column MISC.")
-@click.option("--rerank", metavar="RERANKER", help="Choose among the best trees by a reranker.")
-@number_option("--candidates", "K", f"The largest number of trees to choose among.  [default: {CANDIDATES}]")
-@models_option
-@number_option("--max-words", "N", "The largest number of words of a sentence.  [default: as in MODEL]")
-@click.option(
-    "--seconds",
-    metavar="S",
-    type=click.FloatRange(min=0.0, min_open=True),
-    help="The limit of CPU seconds for a sentence.  [default: as in MODEL]",
-)
-@number_option("--memory", "MB", "The limit of megabytes for a sentence.  [default: as in MODEL]", most=1 << 24)
-@click.option(
-    "--html",
-    "page",
-    metavar="PAGE",
-    type=OutputFile(ending=".html", needs=("jinja2", "pages")),
-    help="Draw the trees on a page that ends in .html.",
-)
-@click.option(
-    "--svg",
-    "picture",
-    metavar="PICTURE",
-    type=OutputFile(ending=".svg"),
-    help="Draw the trees in a file that ends in .svg.",
-)
-@answer_options
+class Asked(NamedTuple):
+    """What is asked of a parser.
+
+    n_best: the largest number of trees of a sentence; None for one, without its score.
+    answer: the form of answers; drawings are pairs of a caption and SVG.
+    is_table: whether sentences come from CoNLL-U, whose lines are filled.
+    reranker: the file of a reranker, if there is one."""
+
+    n_best: int | None = None
+    answer: Literal["text", "json", "drawings"] = "text"
+    is_table: bool = False
+    reranker: str | None = None
+
+    def parses(self, parser: Any, sentences: Sequence[Any], **options: Any) -> Iterator[Parses[Any]]:
+        """Find the parses of sentences, in the form in which the parser takes them."""
+        if self.reranker is not None:
+            reranker = _reranker(self.reranker, parser)
+            return reranker.parse_all(parser, sentences, n_best=self.n_best or 1)  # type: ignore[no-any-return]
+        is_scored = self.n_best is not None or self.answer != "text"
+        found: Iterator[Parses[Any]] = parser.parse_all(sentences, self.n_best or 1, scored=is_scored, **options)
+        return found
+
+
+@lru_cache(maxsize=1)
+def _reranker(file: str, parser: Any) -> Any:
+    """Load a reranker of the trees of a parser, once in each process."""
+    from spectral_latent.reranking import Reranker
+
+    return Reranker.load(file, parser=parser)
+
+
+def parse_phrases(parser: Any, sentences: Sequence[InputSentence], asked: Asked) -> list[Answer]:
+    """Find the trees of phrases of each sentence; the tags that it has are obeyed."""
+    from spectral_latent.constituency import PhraseConstraints
+    from spectral_latent.model import Partial
+
+    items: list[Any] = []
+    unknown: list[list[str]] = []
+    for sentence in sentences:
+        tags = sentence.tags if sentence.constraints is None else {}
+        given = sentence.constraints or (PhraseConstraints(tags=tags) if tags else None)
+        known, strange = (None, []) if given is None else parser.known(given)
+        unknown.append(strange)
+        if sentence.sentence.forms:
+            items.append(sentence.words if known is None else Partial(sentence.sentence.forms, known))
+    found = asked.parses(parser, items)
+    written = []
+    for sentence, strange in zip(sentences, unknown, strict=True):
+        parses = next(found) if sentence.sentence.forms else ()  # an empty line has no trees
+        if asked.answer != "text":
+            text: Any = _as_json(sentence, parses) if asked.answer == "json" else getattr(parses, "drawings", ())
+        elif asked.n_best is None:
+            text = "".join(each.tree.bracketed() for each in parses) + "\n" * sentence.is_whole
+        else:
+            lines = [f"{each.log:.6f}\t{each.tree.bracketed()}\n" for each in parses]
+            text = "".join(lines) + "\n" * sentence.is_whole
+        written.append(Answer(text, any(each.is_fallback for each in parses), strange))
+    return written
+
+
+def parse_arcs(
+    parser: Any,
+    sentences: Sequence[InputSentence],
+    asked: Asked,
+    *,
+    non_projective: bool = False,
+    confidence: bool = False,
+) -> list[Answer]:
+    """Find the dependency trees of each sentence.
+
+    non_projective: find trees whose arcs may cross.
+    confidence: write HeadProb, the posterior of each arc, in the column MISC."""
+    from spectral_latent.cli.conllu import conllu_text
+    from spectral_latent.model import Partial
+
+    items: list[Any] = []
+    for sentence in sentences:
+        bare = sentence.sentence.without_tree()
+        if bare.forms:
+            items.append(bare if sentence.constraints is None else Partial(bare, sentence.constraints))
+    found = asked.parses(parser, items, **({"projective": False} if non_projective else {}))
+    written = []
+    for sentence in sentences:
+        parses: Any = next(found) if sentence.sentence.forms else ()
+        if asked.answer == "json":
+            text: Any = _as_json(sentence, parses)
+        elif asked.answer == "drawings":
+            text = getattr(parses, "drawings", ())
+        else:
+            posteriors = parser.part_posteriors([each.tree for each in parses]) if confidence else []
+            column = None if asked.is_table else parser.options.tags
+            text = conllu_text(sentence, parses, column, asked.n_best is not None, posteriors)
+        strange = parser.unknown_tags(sentence.sentence) if sentence.sentence.forms else ()
+        written.append(Answer(text, any(each.is_fallback for each in parses), strange))
+    return written
+
+
+def _as_json(sentence: InputSentence, parses: Any) -> str:
+    """Write the trees of a sentence as a line of JSON, which `rerank` reads; comments after a table are left out."""
+    if not sentence.is_whole:
+        return ""
+    from spectral_latent.corpora.nbest_output import write_nbest
+    from spectral_latent.model import Parses
+    from spectral_latent.reranking import parses_to_nbest
+
+    return "".join(write_nbest([parses_to_nbest(parses or Parses(), sentence.sent_id)], "json"))
+
+
 def parse(
-    wanted: AnswerRequest,
     model: str,
-    files: tuple[str, ...],
-    n_best: int | None,
-    form: Format | None,
-    is_partial: bool,
-    non_projective: bool,
-    confidence: bool,
-    rerank: str | None,
-    candidates: int | None,
-    models: tuple[str, ...],
-    max_words: int | None,
-    seconds: float | None,
-    memory: int | None,
-    page: Path | None,
-    picture: Path | None,
+    files: Files = ("-",),
+    *,
+    n_best: Count | None = None,
+    format_: InputFormat = None,
+    text: FromText = False,
+    partial_: bool = False,
+    rerank: str | None = None,
+    limit: Limit = (),
+    html: Page | None = None,
+    json_: AsJson = False,
+    output: AnswersFile | None = None,
+    jobs: Jobs = 1,
+    **of_kind: Any,
 ) -> None:
     """Parse the sentences of FILE or of standard input.
 
@@ -94,88 +172,66 @@ def parse(
     Examples:
       echo "The cat sat on the mat." | spectral-latent parse en --text
       spectral-latent parse wsj.model sentences.txt --n-best 5 -o trees.txt
-      echo "She saw (NP the man with a telescope) ." | spectral-latent parse wsj.model --partial"""
-    _check(wanted, **click.get_current_context().params)
-    from spectral_latent.tasks.answers import Search
-    from spectral_latent.tasks.answers import parse as parse_sentences
-    from spectral_latent.tasks.evaluation import warn_of_unknown_tags
-    from spectral_latent.tasks.inputs import FORMATS, is_pipe, read_files, read_sentences
-    from spectral_latent.tasks.kinds import KINDS, load_parser, with_limits
-    from spectral_latent.tasks.writing import drawings_of
+      echo "She saw (NP the man with a telescope) ." | spectral-latent parse wsj.model --partial
 
-    console = Console(wanted.quiet)
-    parser: Any = with_limits(load_parser(model), max_words=max_words, seconds=seconds, megabytes=memory)
-    kind = KINDS[parser.kind]
-    is_dependency = kind.trees == "conllu"
-    if non_projective and not is_dependency:
-        raise click.UsageError(f"--non-projective is for dependency parsers, and {model} is not one")
-    if confidence and not is_dependency:
-        raise click.UsageError(
-            f"--confidence is for dependency parsers, and {model} is not one; --json has the probability of a tree"
-        )
-    assert kind.partial and kind.write and kind.trees and kind.known  # of all parsers
-    if is_partial:
-        for file in files:
-            console.awaits(file, FORMATS[kind.trees].awaited)
-        given = read_files(files, partial(kind.partial, model=parser, projective=not non_projective, form=form))
+    n_best: list up to N trees of each sentence, with scores.
+    partial_: the trees of FILE are partly known: complete them.
+    rerank: choose among the 50 best trees by the reranker of this file.
+    html: draw the trees on a page that ends in .html."""
+    form = "text" if text else format_
+    as_json = asks_for_json(json_, output)
+    for first, others in (
+        ("--partial" if partial_ else "", {"--text": form == "text", "--rerank": rerank}),
+        ("--html" if html else "", {"--json": json_, "--output": output, "--confidence": of_kind.get("confidence")}),
+        ("--json" if as_json else "", {"--confidence": of_kind.get("confidence")}),
+        (
+            "--non-projective" if "non_projective" in of_kind else "",
+            {"--rerank": rerank, "--n-best": (n_best or 1) > 1},
+        ),
+    ):
+        if first and any(others.values()):
+            raise click.UsageError(f"{first} goes without {next(name for name, value in others.items() if value)}")
+    parser = _with_limits(load_for(model), limit)
+    function = function_for(parser.kind, model, of_kind)
+    if partial_:
+        given = _PARTIAL[parser.kind](files, form, parser, **of_kind)
     else:
-        for file in files:
-            console.awaits(file, FORMATS[form or "tokens"].awaited)
-        read = partial(read_sentences, form=form, tokenisation=parser.tokenisation, watch=console)
-        given = read_files(files, read)
-    unknown_tags: Counter[str] = Counter()
-    with_tags = kind.known
-
-    def with_known_tags(sentence: InputSentence) -> InputSentence:
-        """Take the tags of a sentence, and count those that the parser does not know."""
-        found = with_tags(sentence, parser)
-        unknown_tags.update(found.unknown)
-        return found
-
-    given = given.map(with_known_tags)
-    # The writer of a pipe may wait for the answer to a line before it writes the next line.
-    one_by_one = wanted.jobs == 1 and not is_partial and any(map(is_pipe, files))
-    scored = n_best is not None or wanted.form != "text" or page is not None or picture is not None
-    search = Search(n_best or 1, not non_projective, scored, confidence, candidates or CANDIDATES, rerank, models)
-    ask = partial(parse_sentences, parser, search=search, jobs=wanted.jobs, one_by_one=one_by_one)
-    if page or picture:
-        drawn = (
-            DrawnSentence(f"{sentence.sent_id}: {' '.join(sentence.forms)}", drawings)
-            for sentence, drawings, _ in ask((each for each in given.sentences if each.forms), write=drawings_of)
-        )
-        if picture is not None:
-            write_picture(drawn, picture)
-        elif page is not None:
-            title = f"Trees of {', '.join('standard input' if file == '-' else Path(file).name for file in files)}"
-            with results(page) as write_page:
-                write_page(page_of_sentences(title, drawn))
-        console.message(f"{page or picture}: written")
-        warn_of_unknown_tags(parser, unknown_tags, console)
+        given = read_sentences(files, form, parser.tokenisation)
+    if rerank is not None:
+        with users_errors():
+            _reranker(rerank, parser)  # refused before reading
+    answer: Any = "drawings" if html else "json" if as_json else "text"
+    ask = partial(function, asked=Asked(n_best, answer, given.form == "conllu", rerank), **of_kind)
+    found = answers(ask, parser, given, jobs, "Parsing")
+    if html is None:
+        write_answers(given, found, output)
         return
-    column = parser.options.tags if is_dependency else None
-    write = partial(kind.write, form=wanted.form, given=given.form, column=column, is_list=n_best is not None)
-    # Comments after the last sentence stay in CoNLL-U.
-    sentences = given.parts if is_dependency and wanted.form == "text" else given.sentences
+    from spectral_latent.cli.page import DrawnSentence, page_of_sentences
+
+    drawn = (
+        DrawnSentence(f"{sentence.sent_id}: {' '.join(sentence.forms)}", each.text)
+        for sentence, each in found
+        if sentence.sentence.forms
+    )
+    names = ("standard input" if file == "-" else Path(file).name for file in files)
+    with results(html) as write:
+        write(page_of_sentences(f"Trees of {', '.join(names)}", drawn))
+    message(f"{html}: written")
+
+
+def _with_limits(parser: Any, limits: Sequence[str]) -> Any:
+    """Replace the limits of a sentence by those that are given as NAME=N.  Raises UsageError for others."""
+    given: dict[str, Any] = {}
+    for each in limits:
+        name, _, number = each.partition("=")
+        try:
+            given[_LIMITS[name]] = float(number) if name == "seconds" else int(number)
+        except (KeyError, ValueError):
+            raise click.UsageError(f"--limit {each}: give words=N, seconds=N or megabytes=N, with a number") from None
     try:
-        with wanted.answers(given, console) as answers:
-            for sentence, text, is_fallback in console.beside_output.bar(ask(sentences, write=write), "Parsing"):
-                answers.add(sentence, text, is_fallback)
-    finally:
-        warn_of_unknown_tags(parser, unknown_tags, console)
+        return parser.with_limits(replace(parser.options.limits, **given)) if given else parser
+    except ValueError as error:
+        raise click.UsageError(f"--limit: {error}") from None
 
 
-def _check(wanted: AnswerRequest, **given: Any) -> None:
-    """Raise UsageError for options that do not go together."""
-    several, rerank = (given["n_best"] or 1) > 1, given["rerank"]
-    if not rerank and (given["candidates"] or given["models"]):
-        raise click.UsageError(f"{'--candidates' if given['candidates'] else '--model'} goes with --rerank")
-    if given["non_projective"] and (rerank or several):
-        raise click.UsageError(f"--non-projective finds one tree; leave out {'--n-best' if several else '--rerank'}")
-    if given["is_partial"] and (rerank or given["form"] == "text"):
-        raise click.UsageError(f"--partial goes without {'--rerank' if rerank else '--text'}")
-    if given["page"] and given["picture"]:
-        raise click.UsageError("--html and --svg both draw the trees; leave out one of them")
-    if given["confidence"] and (wanted.as_json or given["page"] or given["picture"]):
-        raise click.UsageError("--confidence goes with CoNLL-U; leave out --json, --html and --svg")
-    if (given["page"] or given["picture"]) and (wanted.as_json or wanted.output):
-        raise click.UsageError(f"{'--html' if given['page'] else '--svg'} draws trees; leave out --json and --output")
+COMMAND = Command(parse, {"constituency": parse_phrases, "dependency": parse_arcs})

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from spectral_latent.cli.page import Drawings, page
+from spectral_latent.cli.sources import dependency_entries, gold_trees, tagged
 from spectral_latent.inspection import describe_directions, describe_rules, describe_states
-from spectral_latent.tasks.sources import dependency_entries, gold_trees, tagged
 
 if TYPE_CHECKING:
     from spectral_latent.anchors import AnchorHMM
@@ -193,9 +193,7 @@ def _of_anchors(model: AnchorHMM, gold: Sequence[str], top: int, form: Format | 
     return {"anchors": anchor_rows(model, top), "met": _shares(met)}
 
 
-def _of_grammar(
-    model: Any, gold: Sequence[str], top: int, form: Format | None, skip_bad: bool, changes: Changes
-) -> dict[str, Any]:
+def _of_grammar(model: Any, gold: Sequence[str], top: int, form: Format | None, changes: Changes) -> dict[str, Any]:
     """Describe the symbols and the rules of a model, and its accuracy."""
     from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.dependency import DependencyModel
@@ -204,7 +202,7 @@ def _of_grammar(
     has_states = named.operators.probabilities
     parts: dict[str, Any] = {"examples": {}, "rules": describe_rules(named)[:_MOST_RULES] if has_states else []}
     if gold and isinstance(model, ConstituencyModel):
-        parts["accuracy"], sentences = _phrases(model, gold_trees(gold, changes, form, skip_bad))
+        parts["accuracy"], sentences = _phrases(model, gold_trees(gold, changes, form))
         parts["examples"] = _examples(model, sentences) if has_states else {}
     elif gold:
         parts["accuracy"] = (_arcs if isinstance(model, DependencyModel) else _tags)(model, gold, form)
@@ -217,7 +215,6 @@ def report(
     gold: Sequence[str] = (),
     top: int = 6,
     form: Format | None = None,
-    skip_bad: bool = False,
     changes: Changes | None = None,
 ) -> str:
     """Write the report of a parser, a tagger, an anchor model, or a model of trees given as graphs.
@@ -229,5 +226,5 @@ def report(
     if isinstance(model, AnchorHMM):
         parts = _of_anchors(model, gold, top, form)
     else:
-        parts = _of_grammar(model, gold, top, form, skip_bad, changes or Changes())
+        parts = _of_grammar(model, gold, top, form, changes or Changes())
     return page(title, gold=gold, facts=model.summary, **parts)

@@ -3,55 +3,254 @@
 from __future__ import annotations
 
 import json
+import re
 import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import click
 
-from spectral_latent.cli.console import Console
-from spectral_latent.cli.groups import Commands
+from spectral_latent.cli.answers import users_errors
+from spectral_latent.cli.command import CommandGroup
+from spectral_latent.cli.console import bar, message, table
+from spectral_latent.cli.models import load_for
 from spectral_latent.cli.options import (
-    BRACKETS,
-    CANDIDATES,
     DEPENDENCY_SOURCES,
-    LIST_FORMATS,
-    LISTS,
+    PARTS,
     SOURCES,
-    TABLES,
-    epilog_of,
-    format_option,
-    jobs_option,
-    json_option,
-    made_file_option,
-    models_option,
-    number_option,
-    quiet_option,
-    results_option,
-    skip_bad_option,
-    sources_argument,
+    AsJson,
+    Command,
+    Count,
+    Jobs,
+    ResultsFile,
+    SourceFormat,
+    Sources,
+    Value,
+    function_for,
 )
-from spectral_latent.cli.outputs import figures_table, results
+from spectral_latent.cli.outputs import OutputFile, figures_table, results
+from spectral_latent.cli.sentences import read_text
+from spectral_latent.cli.sources import dependency_entries, gold_trees, rooted_sentences, treebank
 
 if TYPE_CHECKING:
-    from spectral_latent.corpora import Format
     from spectral_latent.corpora.nbest import NBestFormat
+    from spectral_latent.evaluation.reranking import CandidateScores
+    from spectral_latent.reranking import LatentModels, NBest, Reranker
 
-__all__ = ["rerank"]
+__all__ = ["COMMAND"]
 
-_AWAITED = "from the terminal; Ctrl-D ends"
-_LISTS = f"\b\nLISTS: {LISTS}.\n"
-_GOLD = _LISTS + epilog_of(SOURCES, DEPENDENCY_SOURCES, name="GOLD").removeprefix("\b\n")
+_NAMED = re.compile(r"([\w.-]+)=(.+)", re.DOTALL)
+_LISTS = "LISTS: blocks of BLLIP, lines `score TAB tree`, CoNLL-U with comments # score, or JSON lines."
+_GOLD = (_LISTS, f"GOLD {SOURCES}", f"GOLD {DEPENDENCY_SOURCES}", PARTS)
 
-_gold_option = click.option(
-    "--gold", metavar="GOLD", multiple=True, required=True, help="The right trees, in the order of the lists."
-)
-_lists_format_option = format_option(*LIST_FORMATS, of="LISTS")
+_Format: TypeAlias = Annotated[
+    Literal["bllip", "trees", "conllu", "json"] | None,
+    Value("The format of LISTS.  [default: as name or lines show]"),
+]
+_Gold: TypeAlias = Annotated[tuple[str, ...], Value("The right trees, in the order of the lists.", None, "GOLD")]
+_Models: TypeAlias = Annotated[
+    tuple[str, ...],
+    Value("A parser that scores trees; its name is latent if none is given.", None, "[NAME=]FILE"),
+]
+_RerankerFile: TypeAlias = Annotated[Any, Value("The file to write.", OutputFile(), "RERANKER", ("-o", "--output"))]
 
 
-@click.group(cls=Commands)
-def rerank() -> None:
-    """Choose among the trees that a parser gives for each sentence.
+def train(lists: str, *, output: _RerankerFile, gold: _Gold, model: _Models = (), format_: _Format = None) -> None:
+    """Train a reranker on n-best lists and the right trees.
+
+    Give lists of sentences that neither their parser nor the models learnt from.  RERANKER does not hold the models:
+    give the same --model to the commands that use it.
+
+    \b
+    Example:
+      spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.model -o reranker.model"""
+    from spectral_latent.reranking import Reranker
+
+    begun = time.perf_counter()
+    latent = _load_models(model)
+    nbest = _read_lists(lists, format_)
+    scores = _score_lists(nbest, gold)
+    message(f"Training on {len(nbest.lists)} lists of {len(scores.gains)} candidates")
+    with users_errors():
+        reranker = Reranker.train(nbest.lists, scores.gains, latent)
+    reranker.save(output)
+    if not reranker.choice.is_learnt:
+        message("Held-out lists showed no gain: the reranker chooses the first tree of each list")
+    message(f"{output}: {len(reranker.choice.names)} features, {time.perf_counter() - begun:.1f} s")
+
+
+def apply(
+    reranker: str,
+    lists: str = "-",
+    *,
+    model: _Models = (),
+    format_: _Format = None,
+    lists_: bool = False,
+    output: ResultsFile | None = None,
+) -> None:
+    """Choose the best tree of each list.
+
+    The output is a line of brackets for each sentence, or a sentence of CoNLL-U.  For a list without trees it is (()),
+    or the words without heads.  With --lists, the output is the lists in their format and order.
+
+    \b
+    Example:
+      spectral-latent rerank apply reranker.model new.nbest --model wsj.model -o new.trees
+
+    lists_: write all trees, each with the reranker's score first."""
+    from spectral_latent.corpora.nbest_output import best_trees, write_nbest
+
+    loaded = _load_reranker(reranker, model)
+    nbest = _read_lists(lists, format_)
+    with users_errors(), results(output) as write:
+        if lists_:
+            texts: Iterable[str] = write_nbest(loaded.rescore(nbest.lists), nbest.form)
+        else:
+            texts = best_trees(nbest.lists, loaded.rerank(nbest.lists))
+        for text in texts:
+            write(text)
+
+
+def evaluate(
+    reranker: str,
+    lists: str,
+    *,
+    gold: _Gold,
+    model: _Models = (),
+    format_: _Format = None,
+    json_: AsJson = False,
+) -> None:
+    """Compare the first, the chosen and the best tree of each list with the right one.
+
+    The measure is F1 as in EVALB, or the percentage of right heads of words that are not punctuation: for the first
+    trees (base), for the chosen ones (reranked), and for the best ones (oracle).  The error reduction is in percent of
+    the base's error; the difference lies between low and high with 95 % confidence, by the paired bootstrap.
+
+    \b
+    Example:
+      spectral-latent rerank evaluate reranker.model test.nbest --gold test.mrg --model wsj.model"""
+    loaded = _load_reranker(reranker, model)
+    nbest = _read_lists(lists, format_)
+    scores = _score_lists(nbest, gold)
+    with users_errors():
+        difference, oracle = scores.evaluate(loaded.rerank(nbest.lists))
+    figures = {
+        "base": difference.base,
+        "reranked": difference.other,
+        "oracle": oracle,
+        "error_reduction": difference.error_reduction,
+        "low": difference.low,
+        "high": difference.high,
+        "sentences": len(nbest.lists),
+        "candidates": len(scores.gains),
+        "empty_lists": sum(not len(each) for each in nbest.lists),
+    }
+    click.echo(json.dumps(figures) if json_ else figures_table(figures))
+
+
+def lists(
+    model: str,
+    sources: Sources,
+    *,
+    n_best: Count = 50,
+    folds: Annotated[int | None, Value(type=click.IntRange(2), metavar="N")] = None,
+    format_: SourceFormat = None,
+    output: ResultsFile | None = None,
+    jobs: Jobs = 1,
+) -> None:
+    """Write the n-best lists of a parser of this library, for the sentences of gold trees.
+
+    The output has lines `score TAB tree`, or is CoNLL-U.  The scores are log |p|.  With --folds, MODEL may have learnt
+    from the trees; do not give it as --model when you train on such lists, because it knows their sentences.
+
+    \b
+    Example:
+      spectral-latent rerank lists wsj.model dev.mrg -o dev.nbest
+
+    n_best: the largest number of trees of a sentence.
+    folds: parse each of N parts of the trees by a model of the other parts."""
+    from spectral_latent.constituency import Changes
+    from spectral_latent.corpora.nbest_output import write_nbest
+    from spectral_latent.reranking import jackknifed_nbest, parser_nbest
+
+    parser = load_for(model)
+    changes = Changes()
+    form, trees = function_for(parser.kind, model, {})(sources, changes, format_, folds is not None)
+    table("Changed in the trees:", changes.table())
+    with users_errors(), results(output) as write:
+        if folds is None:
+            found = parser_nbest(parser, trees, n_best, jobs=jobs)
+        else:
+            found = iter(jackknifed_nbest(parser, trees, n_best, folds, jobs=jobs))
+        for text in write_nbest(bar(found, "Parsing", len(trees)), form):
+            write(text)
+
+
+def read_phrases(sources: Sequence[str], changes: Any, form: Any, _: bool) -> tuple[NBestFormat, list[Any]]:
+    """Read trees in brackets, whose lists have a tree on each line."""
+    return "trees", list(treebank(sources, changes, form))
+
+
+def read_arcs(sources: Sequence[str], changes: Any, form: Any, trains: bool) -> tuple[NBestFormat, list[Any]]:
+    """Read dependency trees, of one root each if parsers learn from them."""
+    if trains:
+        return "conllu", list(rooted_sentences(sources, changes, form))
+    return "conllu", [entry.tree().sentence for entry in dependency_entries(sources, changes, form)]
+
+
+class _Lists(NamedTuple):
+    """N-best lists, and the format of their file."""
+
+    lists: list[NBest]
+    form: NBestFormat
+
+
+def _read_lists(file: str, form: NBestFormat | None) -> _Lists:
+    """Read the lists of a file, or of standard input for `-`; without a format, guess it."""
+    from spectral_latent.corpora import CorpusError
+    from spectral_latent.corpora.nbest import nbest_format, parse_nbest
+
+    text, source = read_text(file, "lists")
+    if not text.strip():
+        raise CorpusError(f"{source}: no n-best lists")
+    return _Lists(list(parse_nbest(text, source, form)), form or nbest_format(text, source))
+
+
+def _score_lists(given: _Lists, gold: Sequence[str]) -> CandidateScores:
+    """Score the candidates against the trees of gold sources; both must have the same sentences."""
+    from spectral_latent.evaluation.reranking import score_dependency_lists, score_phrase_lists
+
+    with users_errors():
+        if any(nbest.has_heads for nbest in given.lists):
+            return score_dependency_lists(given.lists, [entry.tree().sentence for entry in dependency_entries(gold)])
+        return score_phrase_lists(given.lists, list(gold_trees(gold)))
+
+
+def _load_models(given: Iterable[str]) -> LatentModels:
+    """Load parsers by name, each of which is given as `FILE` or `NAME=FILE`."""
+    from spectral_latent.reranking import LATENT
+
+    models: dict[str, Any] = {}
+    for each in given:
+        named = None if Path(each).exists() else _NAMED.fullmatch(each)
+        name, file = (named[1], named[2]) if named else (LATENT, each)
+        if name in models:
+            raise click.UsageError(f"--model {each}: there is a model named {name} already; give NAME=FILE")
+        models[name] = load_for(file, "constituency", "dependency")
+    return models
+
+
+def _load_reranker(file: str, models: Iterable[str]) -> Reranker:
+    """Load a reranker and its latent models."""
+    from spectral_latent.reranking import Reranker
+
+    return Reranker.load(file, _load_models(models))
+
+
+COMMAND = CommandGroup(
+    "rerank",
+    help="""Choose among the trees that a parser gives for each sentence.
 
     Any parser that writes n-best lists will do.  The choice is by the score and the place of each tree in its list, and
     by the probabilities that latent models of this library (--model) give to it and its parts.
@@ -66,166 +265,15 @@ def rerank() -> None:
     A reranker of the trees of a parser of this library:
       spectral-latent rerank lists wsj.model dev.mrg > dev.nbest
       spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.model -o reranker.model
-      spectral-latent parse wsj.model new.txt --rerank reranker.model"""
-
-
-@rerank.command(epilog=_GOLD)
-@click.argument("lists")
-@_lists_format_option
-@_gold_option
-@models_option
-@made_file_option("RERANKER", "The file to write.")
-@quiet_option
-def train(
-    lists: str,
-    form: NBestFormat | None,
-    gold: tuple[str, ...],
-    models: tuple[str, ...],
-    output: Path,
-    quiet: bool,
-) -> None:
-    """Train a reranker on n-best lists and the right trees.
-
-    Give lists of sentences that neither their parser nor the models learnt from.  RERANKER does not hold the models:
-    give the same --model to the commands that use it.
-
-    \b
-    Example:
-      spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.model -o reranker.model"""
-    from spectral_latent.reranking import Reranker
-    from spectral_latent.tasks.reranking import load_models, read_lists, score_lists
-    from spectral_latent.tasks.watch import users_errors
-
-    console = Console(quiet)
-    begun = time.perf_counter()
-    latent = load_models(models)
-    console.awaits(lists, _AWAITED)
-    nbest = read_lists(lists, form)
-    scores = score_lists(nbest, gold)
-    console.message(f"Training on {len(nbest.lists)} lists of {len(scores.gains)} candidates")
-    with users_errors():
-        reranker = Reranker.train(nbest.lists, scores.gains, latent)
-    reranker.save(output)
-    if not reranker.choice.is_learnt:
-        console.message("Held-out lists showed no gain: the reranker chooses the first tree of each list")
-    console.message(f"{output}: {len(reranker.choice.names)} features, {time.perf_counter() - begun:.1f} s")
-
-
-@rerank.command(epilog=_LISTS)
-@click.argument("reranker")
-@click.argument("lists", default="-")
-@_lists_format_option
-@models_option
-@click.option("--lists", "with_lists", is_flag=True, help="Write all trees, each with the reranker's score first.")
-@results_option
-@quiet_option
-def apply(
-    reranker: str,
-    lists: str,
-    form: NBestFormat | None,
-    models: tuple[str, ...],
-    with_lists: bool,
-    output: Path | None,
-    quiet: bool,
-) -> None:
-    """Choose the best tree of each list.
-
-    The output is a line of brackets for each sentence, or a sentence of CoNLL-U.  For a list without trees it is (()),
-    or the words without heads.  With --lists, the output is the lists in their format and order.
-
-    \b
-    Example:
-      spectral-latent rerank apply reranker.model new.nbest --model wsj.model -o new.trees"""
-    from spectral_latent.corpora.nbest_output import best_trees, write_nbest
-    from spectral_latent.tasks.reranking import load_reranker, read_lists
-    from spectral_latent.tasks.watch import users_errors
-
-    loaded = load_reranker(reranker, models)
-    Console(quiet).awaits(lists, _AWAITED)
-    nbest = read_lists(lists, form)
-    with users_errors(), results(output) as write:
-        if with_lists:
-            texts = write_nbest(loaded.rescore(nbest.lists), nbest.form)
-        else:
-            texts = best_trees(nbest.lists, loaded.rerank(nbest.lists))
-        for text in texts:
-            write(text)
-
-
-@rerank.command(epilog=_GOLD)
-@click.argument("reranker")
-@click.argument("lists")
-@_lists_format_option
-@_gold_option
-@models_option
-@json_option
-@quiet_option
-def evaluate(
-    reranker: str,
-    lists: str,
-    form: NBestFormat | None,
-    gold: tuple[str, ...],
-    models: tuple[str, ...],
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    """Compare the first, the chosen and the best tree of each list with the right one.
-
-    The measure is F1 as in EVALB, or the percentage of right heads of words that are not punctuation: for the first
-    trees (base), for the chosen ones (reranked), and for the best ones (oracle).  The error reduction is in percent of
-    the base's error; the difference lies between low and high with 95 % confidence, by the paired bootstrap.
-
-    \b
-    Example:
-      spectral-latent rerank evaluate reranker.model test.nbest --gold test.mrg --model wsj.model"""
-    from spectral_latent.tasks.reranking import evaluate_reranker, load_reranker, read_lists
-
-    loaded = load_reranker(reranker, models)
-    Console(quiet).awaits(lists, _AWAITED)
-    figures = evaluate_reranker(loaded, read_lists(lists, form), gold)
-    click.echo(json.dumps(figures) if as_json else figures_table(figures))
-
-
-@rerank.command(epilog=epilog_of(SOURCES, DEPENDENCY_SOURCES))
-@click.argument("model")
-@sources_argument
-@format_option(*BRACKETS, *TABLES, of="files of SOURCE")
-@skip_bad_option
-@number_option("--n-best", "N", "Trees per sentence, at most.", default=CANDIDATES)
-@number_option("--folds", "N", "Parse each of N parts of the trees by a model of the other parts.", least=2)
-@results_option
-@jobs_option
-@quiet_option
-def lists(
-    model: str,
-    sources: tuple[str, ...],
-    form: Format | None,
-    skip_bad: bool,
-    n_best: int,
-    folds: int | None,
-    output: Path | None,
-    jobs: int,
-    quiet: bool,
-) -> None:
-    """Write the n-best lists of a parser of this library, for the sentences of gold trees.
-
-    The output has lines `score TAB tree`, or is CoNLL-U.  The scores are log |p|.  With --folds, MODEL may have learnt
-    from the trees; do not give it as --model when you train on such lists, because it knows their sentences.
-
-    \b
-    Example:
-      spectral-latent rerank lists wsj.model dev.mrg -o dev.nbest"""
-    from spectral_latent.constituency import Changes
-    from spectral_latent.corpora.nbest_output import write_nbest
-    from spectral_latent.tasks.kinds import KINDS, load_parser
-    from spectral_latent.tasks.reranking import nbest_lists
-
-    parser = load_parser(model)
-    console = Console(quiet)
-    changes = Changes()
-    nbest, length = nbest_lists(parser, sources, n_best, folds, jobs, form, skip_bad, changes)
-    console.table("Changed in the trees:", changes.table())
-    written: Literal["conllu", "trees"] = "conllu" if KINDS[parser.kind].trees == "conllu" else "trees"
-    with results(output) as write:
-        for text in write_nbest(console.bar(nbest, "Parsing", length), written):
-            write(text)
+      spectral-latent parse wsj.model new.txt --rerank reranker.model""",
+)
+COMMAND.add_command(Command(train, sources=_GOLD))
+COMMAND.add_command(Command(apply, sources=(_LISTS,)))
+COMMAND.add_command(Command(evaluate, sources=_GOLD))
+COMMAND.add_command(
+    Command(
+        lists,
+        {"constituency": read_phrases, "dependency": read_arcs},
+        sources=(f"SOURCE {SOURCES}", f"SOURCE {DEPENDENCY_SOURCES}", PARTS),
+    )
+)

@@ -2,55 +2,32 @@
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import click
-
-from spectral_latent.cli.console import Console
-from spectral_latent.cli.groups import Command
-from spectral_latent.cli.options import (
-    BRACKETS,
-    TABLES,
-    errors_options,
-    files_argument,
-    format_option,
-    jobs_option,
-    json_option,
-    quiet_option,
-    results_option,
-    skip_bad_option,
-    tell_of_fewer,
-)
+from spectral_latent.cli.console import bar, table
+from spectral_latent.cli.models import load_for
+from spectral_latent.cli.options import AsJson, Command, Files, InputFormat, Jobs, ResultsFile, SkipBad, function_for
 from spectral_latent.cli.outputs import results
+from spectral_latent.cli.sentences import read_text
 
-if TYPE_CHECKING:
-    from spectral_latent.corpora import Format
+__all__ = ["COMMAND"]
 
-__all__ = ["score"]
+_AT_ONCE = 100  # the number of trees that are scored at once
 
 
-@click.command(cls=Command)
-@click.argument("model")
-@files_argument
-@format_option(*BRACKETS, *TABLES, of="FILE")
-@skip_bad_option
-@errors_options
-@jobs_option
-@json_option
-@results_option
-@quiet_option
 def score(
     model: str,
-    files: tuple[str, ...],
-    form: Format | None,
-    skip_bad: bool,
-    errors: tuple[str, ...],
-    groups: int,
-    jobs: int,
-    as_json: bool,
-    output: Path | None,
-    quiet: bool,
+    files: Files = ("-",),
+    *,
+    format_: InputFormat = None,
+    json_: AsJson = False,
+    output: ResultsFile | None = None,
+    jobs: Jobs = 1,
+    **of_kind: Any,
 ) -> None:
     """Score the trees of FILE or of standard input.
 
@@ -60,37 +37,44 @@ def score(
     derive, and nan (null in JSON) for a tree beyond the limit of words, of which a warning tells.  JSON has the number
     of each tree, after the name of its file if there are several.
 
-    With --errors, a line goes on with `TAB error TAB zero`: the standard error of the estimate as a share of its
-    absolute value, and 1 if its 95 % interval contains zero.
-
     \b
     Example:
       spectral-latent score wsj.model trees.mrg"""
     from spectral_latent.constituency import Changes
-    from spectral_latent.tasks.answers import score as score_trees
-    from spectral_latent.tasks.inputs import FORMATS
-    from spectral_latent.tasks.kinds import KINDS, load_parser
-    from spectral_latent.tasks.verification import train_without_groups
-    from spectral_latent.tasks.writing import score_text
+    from spectral_latent.model.batches import map_sentences
 
-    console = Console(quiet)
-    parser: Any = load_parser(model)
-    kind = KINDS[parser.kind]
-    assert kind.to_score and kind.trees  # of all parsers
+    parser = load_for(model)
+    read = function_for(parser.kind, model, of_kind)
     changes = Changes()
     trees: list[Any] = []
     numbers: list[int | str] = []
     for file in files:
-        console.awaits(file, FORMATS[kind.trees].awaited)
-        of_file = list(kind.to_score(file, changes, form, skip_bad))
+        of_file = list(read(file, changes, format_, **of_kind))
         trees += of_file
         numbers += [f"{Path(file).name}:{n}" if len(files) > 1 else n for n in range(1, len(of_file) + 1)]
-    console.table("Changed in the trees:", changes.table())
-    parts = train_without_groups(model, errors, groups, jobs, console) if errors else []
-    fewer = 0
+    table("Changed in the trees:", changes.table())
+    batches = [trees[first : first + _AT_ONCE] for first in range(0, len(trees), _AT_ONCE)]
+    scores = map_sentences(type(parser).score, parser, batches, jobs)
+    found = ((log, int(sign)) for each in scores for log, sign in zip(each.log.tolist(), each.sign, strict=True))
     with results(output) as write:
-        scores = console.beside_output.bar(score_trees(parser, trees, jobs, parts), "Scoring", len(trees))
-        for number, found in zip(numbers, scores, strict=True):
-            fewer += found.n_groups < len(parts)
-            write(score_text(number, found, "json" if as_json else "text", bool(parts)))
-    tell_of_fewer(console, fewer, "tree", groups, "estimate")
+        shown = bar(found, "Scoring", len(trees), beside_output=True)
+        for number, (log, sign) in zip(numbers, shown, strict=True):
+            entry = {"tree": number, "log": log if math.isfinite(log) else None, "sign": sign}
+            write(f"{json.dumps(entry)}\n" if json_ else f"{log:.6f}\t{sign}\n")
+
+
+def read_phrases(file: str, changes: Any, form: Any, *, skip_bad: SkipBad = False) -> Iterator[Any]:
+    """Read trees in brackets."""
+    from spectral_latent.corpora.sources import phrases_of_text
+
+    return phrases_of_text(*read_text(file, "brackets"), changes, form, skip_bad=skip_bad)
+
+
+def read_sentences(file: str, changes: Any, form: Any) -> Iterator[Any]:
+    """Read dependency trees with one root each."""
+    from spectral_latent.corpora.sources import entries_of_text
+
+    return (entry.rooted().sentence for entry in entries_of_text(*read_text(file, "conllu"), changes, form))
+
+
+COMMAND = Command(score, {"constituency": read_phrases, "dependency": read_sentences})

@@ -1,66 +1,77 @@
-"""`spectral-latent train`."""
+"""`spectral-latent train`: a command for each kind of model, whose options are the keywords of its function."""
 
 from __future__ import annotations
 
-import math
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from inspect import signature
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, TypeAlias
 
 import click
 
-from spectral_latent._names import ConstituencyPresetName, PresetName
-from spectral_latent.cli.console import Console
-from spectral_latent.cli.groups import Commands
+from spectral_latent._names import ConstituencyPresetName, EstimatorName, PresetName
+from spectral_latent.cli.command import CommandGroup
+from spectral_latent.cli.console import message
+from spectral_latent.cli.evaluate import KINDS as EVALUATE
+from spectral_latent.cli.evaluate import Gold
 from spectral_latent.cli.options import (
-    BRACKETS,
     DEPENDENCY_SOURCES,
+    PARTS,
     SOURCES,
-    TABLES,
     TAGGED_SOURCES,
     TEXT_SOURCES,
-    column_option,
-    epilog_of,
-    format_option,
-    made_file_option,
-    number_option,
-    quiet_option,
-    skip_bad_option,
-    sources_argument,
-    training_options,
+    Command,
+    Count,
+    Jobs,
+    Seed,
+    SkipBad,
+    SourceFormat,
+    Sources,
+    Value,
 )
+from spectral_latent.cli.outputs import OutputFile, figures_table
+from spectral_latent.cli.record import Run
+from spectral_latent.cli.sentences import RawTextCheck
+from spectral_latent.cli.sources import rooted_sentences, tagged, treebank, untagged
 
-if TYPE_CHECKING:
-    from spectral_latent.estimation import Progress
-    from spectral_latent.estimation.progress import ProgressLine
-    from spectral_latent.tasks.training import Run
+__all__ = ["COMMAND", "TRAIN"]
 
-__all__ = ["train"]
+_SETTINGS = "Settings that go well together; see docs/training.md.  [default: fast]"
+_Estimator: TypeAlias = Annotated[
+    EstimatorName | None, Value("The method that finds latent states, in the place of a preset.")
+]
+_NStates: TypeAlias = Annotated[
+    int | None, Value("The largest number of latent states of a symbol or a tag.", click.IntRange(1), "M")
+]
+_Weights: TypeAlias = Annotated[
+    tuple[float, ...],
+    Value("What each tree or sentence of a SOURCE counts; one W for each SOURCE.  [default: 1]", click.FLOAT, "W"),
+]
+_Preset: TypeAlias = Annotated[PresetName | None, Value(_SETTINGS)]
+_Column: TypeAlias = Annotated[
+    Literal["upos", "xpos", "universal"] | None,
+    Value("The column of CoNLL-U with the tags; or universal tags of NLTK.  [default: upos]"),
+]
+_ModelFile: TypeAlias = Annotated[Any, Value("The model file to write.", OutputFile(), "MODEL", ("-o", "--output"))]
 
-_FEW = 10  # fewer examples give a warning
-_PARTS = 4  # a stage is divided into so many parts, and a step is printed at the end of each part
-_LONG = ("folds", "sentences without trees", "tagger of")  # begin stages that take long and are printed without scores
 
-
-@click.group(cls=Commands)
-def train() -> None:
-    """Train a model."""
-
-
-@train.command(epilog=epilog_of(SOURCES))
-@training_options(*get_args(ConstituencyPresetName), formats=BRACKETS)
-@click.option(
-    "--choose-states",
-    metavar="SOURCE",
-    multiple=True,
-    help="Choose the number of states of each symbol, up to M, by parsing SOURCE; for --estimator spectral.",
-)
-@skip_bad_option
-@click.option("--function-labels", is_flag=True, help="Also learn function labels, such as SBJ of NP-SBJ.")
-@click.option(
-    "--text", metavar="SOURCE", multiple=True, help="Also learn from the sentences of SOURCE, which have no trees."
-)
-def constituency(**given: Any) -> None:
+def train_constituency(
+    run: Run,
+    *,
+    preset: Annotated[ConstituencyPresetName | None, Value(_SETTINGS)] = None,
+    estimator: _Estimator = None,
+    n_states: _NStates = None,
+    weight: _Weights = (),
+    format_: SourceFormat = None,
+    skip_bad: SkipBad = False,
+    function_labels: bool = False,
+    text: Annotated[tuple[str, ...], Value(metavar="SOURCE")] = (),
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+) -> Any:
     """Train a constituency parser, a latent-variable PCFG, on treebank trees.
 
     MODEL is written whole when training has succeeded, or not at all.  See docs/training.md.
@@ -69,183 +80,241 @@ def constituency(**given: Any) -> None:
     Examples:
       spectral-latent train constituency nltk:treebank:train -o wsj.model
       spectral-latent train constituency sections/ -o wsj.model --preset accurate --text news.tok
-      spectral-latent train constituency sections/ -o wsj.model --estimator clusters-em --n-states 24"""
-    _train("constituency", **given)
+      spectral-latent train constituency sections/ -o wsj.model --estimator clusters-em --n-states 24
+
+    function_labels: also learn function labels, such as SBJ of NP-SBJ.
+    text: also learn from the sentences of SOURCE, which have no trees."""
+    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, self_train
+    from spectral_latent.constituency import preset as options_of
+
+    name = _preset(preset, estimator)
+    options = tuple(
+        replace(own, estimator=_estimator(own, estimator, n_states, seed), function_labels=function_labels)
+        for own in ((ConstituencyOptions(),) if estimator else options_of(name))
+    )
+    read = partial(treebank, changes=run.changes, form=format_, skip_bad=skip_bad)
+    trees, weights = run.examples("trees", read, weight)
+    given: Any = {"weights": weights, "jobs": jobs, "listener": run.listener, "changes": run.changes}
+    if not text:
+        return ConstituencyModel.train(trees, options, **given)
+    words: set[str] = set()
+    return self_train(_noted(trees, words), _checked(run.digested(untagged, text), words), options, **given)
 
 
-@train.command(epilog=epilog_of(DEPENDENCY_SOURCES))
-@training_options(*get_args(PresetName), formats=TABLES)
-@click.option(
-    "--column",
-    default="upos",
-    show_default=True,
-    type=click.Choice(["upos", "xpos"]),
-    help="The column of CoNLL-U with the tags; the other column is used if this one is empty.",
-)
-@click.option(
-    "--first",
-    type=click.Choice(["left", "right"]),
-    help="The side of a head whose words every grammar attaches first.  [default: that of the preset]",
-)
-@click.option("--morphology", is_flag=True, help="Also learn tags, features and lemmas, as `train ud` does.")
-def dependency(**given: Any) -> None:
+def _noted(trees: Iterable[Any], words: set[str]) -> Iterator[Any]:
+    """Return trees as they are read, and add their words to a set."""
+    for tree in trees:
+        words.update(tree.words())
+        yield tree
+
+
+def _checked(sentences: Iterable[list[str]], words: set[str]) -> Iterator[list[str]]:
+    """Return sentences as they are read, after the trees with these words; warn if one is not divided into words."""
+    from spectral_latent.tokenisation import Tokenisation
+
+    check: RawTextCheck | None = None
+    for number, sentence in enumerate(sentences, start=1):
+        check = check or RawTextCheck(
+            Tokenisation(frozenset(words)), "sentence", "divide text into words before training"
+        )
+        check.look_at(sentence, number)
+        yield sentence
+
+
+def train_dependency(
+    run: Run,
+    *,
+    preset: _Preset = None,
+    estimator: _Estimator = None,
+    n_states: _NStates = None,
+    weight: _Weights = (),
+    format_: SourceFormat = None,
+    column: Literal["upos", "xpos"] = "upos",
+    morphology: bool = False,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+) -> Any:
     """Train a dependency parser, one or more latent grammars, on dependency trees.
 
-    Each tree has one root; its arcs may cross.  MODEL is written whole when training has succeeded, or not at all.
+    Each tree has one root; its arcs may cross.  With --morphology the model is one file for a language: it learns tags,
+    features and lemmas, too, and parses by the tags and features that it predicts.
 
     \b
     Examples:
       spectral-latent train dependency en-train.conllu -o deps.model --column xpos
-      spectral-latent train dependency nltk:dependency_treebank:train -o deps.model"""
-    _train("dependency", **given)
+      spectral-latent train dependency en-train.conllu -o en.model --morphology --preset accurate
+
+    column: the column of CoNLL-U with the tags; the other column is used if this one is empty.
+    morphology: also learn tags, features and lemmas."""
+    from spectral_latent.dependency import DependencyModel
+    from spectral_latent.dependency import preset as options_of
+
+    options = tuple(
+        replace(own, tags=column, estimator=_estimator(own, estimator, n_states, seed))
+        for own in options_of(_preset(preset, estimator))
+    )
+    trees, weights = run.examples("trees", partial(rooted_sentences, changes=run.changes, form=format_), weight)
+    train = DependencyModel.train_language if morphology else DependencyModel.train
+    return train(trees, options, weights=weights, jobs=jobs, listener=run.listener)
 
 
-@train.command(epilog=epilog_of(DEPENDENCY_SOURCES))
-@training_options(*get_args(PresetName), formats=TABLES)
-def ud(**given: Any) -> None:
-    """Train one file for a language: a dependency parser with taggers and lemmas.
-
-    The parser learns from tags and features as taggers predict them.  MODEL is written whole when training has
-    succeeded, or not at all.
-
-    \b
-    Example:
-      spectral-latent train ud en-train.conllu -o en.model --preset accurate"""
-    _train("dependency", morphology=True, **given)
-
-
-@train.command(epilog=epilog_of(TAGGED_SOURCES))
-@training_options(*get_args(PresetName), formats=("tagged", *TABLES))
-@column_option
-def tagger(**given: Any) -> None:
+def train_tagger(
+    run: Run,
+    *,
+    preset: _Preset = None,
+    estimator: _Estimator = None,
+    n_states: _NStates = None,
+    weight: _Weights = (),
+    format_: SourceFormat = None,
+    column: _Column = None,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+) -> Any:
     """Train a tagger, a latent hidden Markov model, on tagged sentences.
-
-    MODEL is written whole when training has succeeded, or not at all.
 
     \b
     Examples:
       spectral-latent train tagger en-train.conllu -o tagger.model
       spectral-latent train tagger nltk:brown -o tagger.model --column universal"""
-    _train("tagger", **given)
+    from spectral_latent.corpora.tagged import column_of
+    from spectral_latent.sequence import LatentTagger
+    from spectral_latent.sequence import preset as options_of
+
+    options = options_of(_preset(preset, estimator))
+    options = replace(options, estimator=_estimator(options, estimator, n_states, seed))
+    read = partial(tagged, column=column, changes=run.changes, form=format_)
+    sentences, weights = run.examples("sentences", read, weight)
+    model = LatentTagger.train(sentences, options, weights=weights, jobs=jobs, listener=run.listener)
+    tagset = next(filter(None, (column_of(source, column, format_) for source in run.sources)), column)
+    return replace(model, tagset=tagset)
 
 
-@train.command(epilog=epilog_of(TAGGED_SOURCES, TEXT_SOURCES))
-@sources_argument
-@made_file_option("MODEL", "The model file to write.")
-@number_option("--n-states", "M", "The largest number of parts of speech.", default=12)
-@click.option("--no-spelling", is_flag=True, help="Do not use the spelling of words.")
-@number_option("--window", "W", "The number of words on each side that are the context of a word.", default=1, most=100)
-@format_option("tokens", "tagged", *TABLES, of="files of SOURCE")
-@quiet_option
-def anchor(**given: Any) -> None:
-    """Find parts of speech in untagged sentences, by an anchor hidden Markov model.
+def train_hmm(
+    run: Run,
+    *,
+    preset: _Preset = None,
+    estimator: _Estimator = None,
+    n_states: Annotated[int | None, Value("The largest number of states.", click.IntRange(1), "M")] = None,
+    weight: _Weights = (),
+    format_: SourceFormat = None,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+) -> Any:
+    """Train a hidden Markov model on sentences without tags.
 
-    Each state has an anchor, a word that no other state emits; `spectral-latent anchors` shows and labels them.  MODEL
-    is written whole when training has succeeded, or not at all.
+    It gives the surprisal of words, and states that have no names.
 
     \b
     Example:
-      spectral-latent train anchor nltk:brown -o anchors.model"""
-    _train("anchors", jobs=1, **given)
+      spectral-latent train hmm nltk:brown -o hmm.model --n-states 16"""
+    from spectral_latent.sequence import HMMOptions, LatentHMM, hmm_preset
+
+    options = HMMOptions() if estimator else hmm_preset(_preset(preset, estimator))
+    options = replace(options, estimator=_estimator(options, estimator, n_states, seed))
+    sentences, weights = run.examples("sentences", partial(untagged, changes=run.changes, form=format_), weight)
+    return LatentHMM.train(sentences, options, weights=weights, jobs=jobs, listener=run.listener)
 
 
-def _train(
-    kind: str,
-    sources: tuple[str, ...],
-    output: Path,
-    jobs: int,
-    quiet: bool,
-    dev: tuple[str, ...] = (),
+def train_anchors(
+    run: Run,
+    *,
+    n_states: Count = 12,
+    window: Annotated[int, Value(type=click.IntRange(1, 100), metavar="W")] = 1,
+    format_: SourceFormat = None,
+) -> Any:
+    """Find parts of speech in untagged sentences, by an anchor hidden Markov model.
+
+    Each state has an anchor, a word that no other state emits; `spectral-latent info MODEL --states` shows them, and
+    `spectral-latent label` gives them tags.
+
+    \b
+    Example:
+      spectral-latent train anchors nltk:brown -o anchors.model
+
+    n_states: the largest number of parts of speech.
+    window: the number of words on each side that are the context of a word."""
+    from spectral_latent.anchors import AnchorHMM, AnchorOptions
+
+    sentences, _ = run.examples("sentences", partial(untagged, changes=run.changes, form=format_))
+    options = AnchorOptions(n_states, window=window)
+    model = AnchorHMM.train(sentences, options, listener=run.listener)
+    if model.n_states < n_states:
+        message(f"The corpus supports only {model.n_states} states")
+    return model
+
+
+def _preset(preset: Any, estimator: str | None) -> Any:
+    """Choose the preset; with an estimator it is `spectral`, whose settings are the defaults."""
+    if preset and estimator:
+        raise click.UsageError("--preset includes the estimator; leave out --preset or --estimator")
+    return "spectral" if estimator else preset or "fast"
+
+
+def _estimator(options: Any, name: EstimatorName | None, n_states: int | None, seed: int) -> Any:
+    """Choose an estimator by its name, or change the settings of the options' estimator."""
+    from spectral_latent.estimation import ESTIMATORS
+
+    default = options.estimator
+    n_states = n_states or getattr(default.states, "n_states", None)
+    # Grammars of one preset may differ in their seeds alone.
+    seed += getattr(default.states, "seed", 0)
+    return (ESTIMATORS[name] if name else default).with_settings(n_states=n_states, seed=seed)
+
+
+def train(
+    sources: Sources,
+    *,
+    output: _ModelFile,
+    dev: Annotated[tuple[str, ...], Value(metavar="SOURCE")] = (),
     **settings: Any,
 ) -> None:
-    """Train a model of a kind, write it with its record, and evaluate it; the settings are those of its trainer."""
-    from spectral_latent.tasks import KINDS, Gold
-    from spectral_latent.tasks.training import Run
+    """Train a model of a kind, write it with its record, and evaluate it.
 
+    dev: evaluate the model on SOURCE; `info` shows the figures."""
     begun = time.perf_counter()
-    of_kind = KINDS[kind]
-    assert of_kind.train is not None
-    console = _TrainingConsole(quiet)
-    run = console.run = Run(sources, console, jobs)
-    model = of_kind.train(run, **settings)
-    console.end()
-    record = run.record(of_kind.command, of_kind.train, settings)
-    model.save(output, record)
+    ((kind, function),) = click.get_current_context().command.kinds.items()  # type: ignore[attr-defined]
+    run = Run(sources)
+    model = function(run, **settings)
+    run.end()
+    model.save(output, run.record(kind, function, settings))
     seconds = time.perf_counter() - begun
     megabytes = output.stat().st_size / 1e6
-    console.message(f"{output}: {model.sizes}, from {console.examples}, {seconds:.1f} s, {megabytes:.1f} MB")
+    message(f"{output}: {model.sizes}, from {run.counted}, {seconds:.1f} s, {megabytes:.1f} MB")
     if dev:
-        from spectral_latent.cli.outputs import figures_table
-
-        assert of_kind.evaluate is not None
-        figures = of_kind.evaluate(
-            model, Gold(str(output), dev, console, form=settings["form"], skip_bad=settings.get("skip_bad", False))
-        )
+        evaluate = EVALUATE[kind]
+        shared = {"skip_bad", "column"} & settings.keys() & signature(evaluate).parameters.keys()
+        gold = Gold(str(output), dev, form=settings.get("format_"))
+        figures, _ = evaluate(model, gold, **{name: settings[name] for name in shared})
         click.echo(figures_table(figures))
         run.evaluated(dev, figures)
-        model.save(output, run.record(of_kind.command, of_kind.train, settings))
-    console.message(f"Next: {of_kind.first.format(output)}")
+        model.save(output, run.record(kind, function, settings))
+    message(f"Next: {_NEXT[kind].format(output)}")
 
 
-class _TrainingConsole(Console):
-    """The messages of a training: on a terminal, a line with the time that is left; elsewhere, a few steps."""
-
-    run: Run
-
-    def __init__(self, quiet: bool) -> None:
-        super().__init__(quiet)
-        self._line: ProgressLine | None = None
-        self._told = False
-
-    @property
-    def examples(self) -> str:
-        """The number of examples that were read, with their name."""
-        from spectral_latent._options import counted
-
-        return counted(self.run.n_examples, self.run.kind.removesuffix("s"))
-
-    def has_read(self) -> None:
-        """Print the number of examples, and begin to measure the time."""
-        self.message(f"Training on {self.examples}")
-        if self.shows_progress:
-            from spectral_latent.estimation.progress import ProgressLine
-
-            self._line = ProgressLine()
-        if 0 < self.run.n_examples < _FEW:
-            self.message(f"Warning: a useful model needs hundreds of {self.run.kind} or more")
-
-    def on_progress(self, progress: Progress) -> None:
-        """Print a step that an estimator reports."""
-        self._tell_changes()
-        if progress.lowered:
-            if self._line:
-                self._line.clear()
-            from spectral_latent._options import counted
-
-            lowered = counted(len(progress.lowered), "symbol")
-            self.message(f"Fewer states for {lowered}, whose further singular values are too small")
-        if self._line:
-            self._line(progress)
-        elif _is_told(progress):
-            score = "" if progress.score is None else f": {progress.score:.2f}"
-            self.message(f"{progress.stage} {progress.done}/{progress.total}{score}")
-
-    def _tell_changes(self) -> None:
-        """Print once what was changed in the trees: they are read and cleaned when training makes its first step."""
-        if not self._told:
-            self._told = True
-            self.table(f"Changed in the {self.run.kind}:", self.run.changes.table())
-
-    def end(self) -> None:
-        """Clear the line of progress."""
-        self._tell_changes()
-        if self._line:
-            self._line.clear()
-
-
-def _is_told(progress: Progress) -> bool:
-    """Tell whether a step is printed: if it has a score or its stage takes long, and it ends a part of its stage."""
-    if progress.score is None and (not progress.stage.startswith(_LONG) or not progress.done):
-        return False
-    part = max(math.ceil(progress.total / _PARTS), 1)
-    return progress.done % part == 0 or progress.done == progress.total
+TRAIN: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        "constituency": train_constituency,
+        "dependency": train_dependency,
+        "tagger": train_tagger,
+        "hmm": train_hmm,
+        "anchors": train_anchors,
+    }
+)
+_SOURCES: dict[str, tuple[str, ...]] = {
+    "constituency": (SOURCES,),
+    "dependency": (DEPENDENCY_SOURCES,),
+    "tagger": (TAGGED_SOURCES,),
+    "hmm": (TAGGED_SOURCES, TEXT_SOURCES),
+    "anchors": (TAGGED_SOURCES, TEXT_SOURCES),
+}
+_ECHO = 'echo "The cat sat on the mat ." | spectral-latent'
+_NEXT = {  # the command to try first with a model
+    **dict.fromkeys(("constituency", "dependency"), f"{_ECHO} parse {{}}"),
+    "tagger": f"{_ECHO} tag {{}}",
+    "hmm": f"{_ECHO} surprisal {{}}",
+    "anchors": "spectral-latent info {} --states",
+}
+COMMAND = CommandGroup("train", help="Train a model.")
+for _kind, _train in TRAIN.items():
+    _sources = (*(f"SOURCE {each}" for each in _SOURCES[_kind]), PARTS)
+    COMMAND.add_command(Command(train, {_kind: _train}, name=_kind, text=_train, sources=_sources))

@@ -1,47 +1,145 @@
-"""`spectral-latent verify`."""
+"""Train a model again from the record in its file, and compare both models."""
 
 from __future__ import annotations
+
+import reprlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from spectral_latent._texts import printable
-from spectral_latent.cli.console import Console
-from spectral_latent.cli.options import jobs_option, quiet_option
+from spectral_latent.cli.console import message
+from spectral_latent.cli.models import record_of
+from spectral_latent.cli.record import Run
+from spectral_latent.cli.train import TRAIN
 
-__all__ = ["verify"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["train_again", "verify"]
 
 _SHOWN = 20  # the largest number of differences that are printed
 
 
-@click.command()
-@click.argument("model")
-@click.argument("sources", metavar="[SOURCE]...", nargs=-1)
-@jobs_option
-@quiet_option
-def verify(model: str, sources: tuple[str, ...], jobs: int, quiet: bool) -> None:
-    """Train a model again, and compare it with its file to the last bit.
+def verify(file: str, sources: Sequence[str], jobs: int = 1) -> bool:
+    """Train a model again, and print what differs from its file; tell whether nothing does.
 
-    The record in MODEL, which `train` writes and `info` shows, has the settings and a digest of the content of each
-    source.  Give the sources in their order, those of --choose-states or --text last; without SOURCE, the names in the
-    record are used.  Other content than that of the record is refused before training begins.
+    sources: the sources in the order of the record; none for those of the names in the record."""
+    differences, library = _differences_of(file, train_again(file, sources, jobs))
+    click.echo(f"{file}: trained again, {'another' if differences else 'the same'} model")
+    if differences:
+        for line in [*filter(None, [library]), *differences[:_SHOWN]]:
+            click.echo(printable(f"  {line}"))
+        if len(differences) > _SHOWN:
+            click.echo(f"  and {len(differences) - _SHOWN} further differences")
+    return not differences
 
-    The exit status is 0 if both models are the same; otherwise it is 1, and the differences are printed.  Other
-    versions of the library, of NumPy and of SciPy, and other kinds of processor, may make another model.
 
-    \b
-    Examples:
-      spectral-latent verify wsj.model
-      spectral-latent verify wsj.model sections/"""
-    from spectral_latent.tasks import differences_of, train_again
+def train_again(file: str, sources: Sequence[str] = (), jobs: int = 1) -> Any:
+    """Train a model with the settings of its record, on sources with the same contents."""
+    from spectral_latent._options import counted
+    from spectral_latent.corpora import CorpusError
+    from spectral_latent.estimation import EstimationError
 
-    again = train_again(model, sources, jobs, Console(quiet))
-    differences, library = differences_of(model, again)
-    if not differences:
-        click.echo(f"{model}: trained again, the same model")
-        return
-    click.echo(f"{model}: trained again, another model")
-    for line in [library, *differences[:_SHOWN]] if library else differences[:_SHOWN]:
-        click.echo(printable(f"  {line}"))
-    if len(differences) > _SHOWN:
-        click.echo(f"  and {len(differences) - _SHOWN} further differences")
-    click.get_current_context().exit(1)
+    record = _checked_record(file)
+    try:
+        expected = [{key: str(source[key]) for key in ("name", "content")} for source in record["sources"]]
+        train = TRAIN[str(record["training"]["kind"])]
+        settings = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in dict(record["training"]["settings"]).items()
+        }
+        names = [source["name"] for source in expected]
+        if sources and len(sources) != len(names):
+            raise click.UsageError(
+                f"{file} is made of {counted(len(names), 'source')}, not {len(sources)}: {', '.join(names)}"
+            )
+        given = list(sources or (_named(file, name) for name in names))
+        if n_texts := len(settings.get("text", ())):  # sources that are read in another way come last
+            settings["text"] = given[-n_texts:]
+            del given[-n_texts:]
+        message(f"Training again: {record['command']}")
+        settings |= {} if record["training"]["kind"] == "anchors" else {"jobs": jobs}
+        return train(Run(given, expected), **settings)
+    except (CorpusError, EstimationError):
+        raise
+    except (KeyError, TypeError, ValueError) as error:
+        raise CorpusError(f"{file}: this version cannot repeat the training of its record ({error})") from None
+
+
+def _named(file: str, name: str) -> str:
+    """Return the name of a source in a record.  Raises CorpusError unless it may be read because a file names it.
+
+    A record has no folders.  Whoever made the file may have written others into it, or the names of pipes and devices.
+    """
+    from spectral_latent.corpora import CorpusError
+
+    path = Path(name)
+    if name.startswith("nltk:") or (path.name == name != ".." and (path.is_file() or path.is_dir())):
+        return name
+    raise CorpusError(
+        f"{file}: its record names the source {name}, which is no file or folder within the current folder; "
+        "give its sources after the name of the model"
+    )
+
+
+def _checked_record(file: str) -> dict[str, Any]:
+    """Read the record in a model file.  Raises CorpusError for a model whose training cannot be repeated."""
+    from spectral_latent.corpora import CorpusError
+
+    record = record_of(file)
+    if record is None:
+        raise CorpusError(f"{file}: no record of training, which only `spectral-latent train` writes")
+    if "training" not in record:
+        raise CorpusError(
+            f"{file}: made by `{record.get('command')}`, not by `spectral-latent train`, so that its training cannot "
+            f"be repeated here. Train a model of your own; or, if you trust this program, run it in a checkout with "
+            f"the sources that `spectral-latent info` lists, and compare the fingerprints"
+        )
+    return record
+
+
+def _differences_of(file: str, model: Any) -> tuple[list[str], str]:
+    """Describe what differs between a file and a model, and the versions of the library if they differ."""
+    from spectral_latent.files import load_model
+
+    with TemporaryDirectory() as folder:
+        model.save(Path(folder, "model"))
+        old_arrays, old_settings = load_model(file)
+        new_arrays, new_settings = load_model(Path(folder, "model"))
+    old_settings.pop("record", None)
+    old_library = old_settings.pop("library")
+    new_library = new_settings.pop("library")
+    differences = [*_differing_settings(old_settings, new_settings), *_differing_arrays(old_arrays, new_arrays)]
+    return differences, "" if old_library == new_library else f"library: {old_library}, and now {new_library}"
+
+
+def _differing_arrays(before: Mapping[str, NDArray[Any]], after: Mapping[str, NDArray[Any]]) -> Iterator[str]:
+    """Describe the arrays that differ between two models."""
+    for name in sorted(before.keys() | after.keys()):
+        old, new = before.get(name), after.get(name)
+        if old is None or new is None or (old.shape, old.dtype) != (new.shape, new.dtype):
+            yield f"{name}: {_type_of(old)}, and now {_type_of(new)}"
+        elif old.tobytes() != new.tobytes():
+            distances = abs(old.astype(float) - new.astype(float))
+            yield f"{name}: {(distances > 0).sum()} of {old.size} numbers differ, by up to {distances.max():.2g}"
+
+
+def _type_of(array: NDArray[Any] | None) -> str:
+    """Write the shape and the type of an array."""
+    return "nothing" if array is None else f"{array.shape} {array.dtype}"
+
+
+def _differing_settings(before: Any, after: Any, place: str = "") -> Iterator[str]:
+    """Describe the settings that differ between two models, or two parts of them at the same place."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for name in sorted(before.keys() | after.keys()):
+            yield from _differing_settings(before.get(name), after.get(name), f"{place} {name}")
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for number, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from _differing_settings(old, new, f"{place} {number}")
+    elif before != after:
+        yield f"{place.strip()}: {reprlib.repr(before)}, and now {reprlib.repr(after)}"

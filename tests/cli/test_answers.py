@@ -128,7 +128,7 @@ def test_what_left_says_what_to_use(run: Run, model: Path, tmp_path: Path) -> No
 
 def test_training_refuses_rows(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text('{"words": ["a"]}\n')
-    for kind in ("constituency", "dependency", "tagger", "anchor"):
+    for kind in ("constituency", "dependency", "tagger", "anchors"):
         result = run("train", kind, tmp_path / "a.txt", "-o", tmp_path / "new")
         assert (result.exit_code, "rows in JSON lines, where" in result.stderr) == (1, True)
 

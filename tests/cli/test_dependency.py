@@ -11,7 +11,7 @@ import pytest
 
 from spectral_latent.corpora import dependency_trees, parse_conllu, to_conllu
 from spectral_latent.corpora.sources import in_conllu
-from spectral_latent.dependency import Attachment, DependencyModel, DependencySentence
+from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.estimation import Clusters
 from spectral_latent.evaluation import evaluate_dependency_parser
 
@@ -100,11 +100,11 @@ def test_what_is_told(run: Run, trees: Path, tmp_path: Path) -> None:
 
 
 def test_settings(run: Run, trees: Path, parser: Path, tmp_path: Path) -> None:
-    extra = ["--n-states", "3", "--seed", "7", "--column", "xpos", "--first", "left", "--estimator", "clustering"]
+    extra = ["--n-states", "3", "--seed", "7", "--column", "xpos", "--estimator", "clustering"]
     assert run("train", "dependency", trees, "-o", tmp_path / "model", *extra).exit_code == 0
     model = DependencyModel.load(tmp_path / "model")
     assert model.options.estimator == Clusters(n_states=3, seed=7)
-    assert (model.options.tags, model.options.attachment) == ("xpos", Attachment("left"))
+    assert model.options.tags == "xpos"
     assert model.grammar.tags == sorted(set(TAGS[0]))
     for jobs in ("1", "2"):
         run("train", "dependency", trees, "-o", tmp_path / jobs, "--n-states", "2", "--jobs", jobs)
@@ -304,7 +304,7 @@ def test_non_projective(run: Run, parser: Path, loaded: DependencyModel) -> None
     found = run("parse", parser, "--non-projective", stdin=TAGGED.splitlines()[0])
     assert heads_of(found.stdout) == [parse.tree.heads]
     result = run("parse", parser, "--non-projective", "--n-best", "2", stdin=TAGGED)
-    assert (result.exit_code, "leave out --n-best" in result.stderr) == (2, True)
+    assert (result.exit_code, "--non-projective goes without --n-best" in result.stderr) == (2, True)
 
 
 def test_fallbacks_are_told(run: Run, tmp_path: Path) -> None:
@@ -496,7 +496,7 @@ def test_raw_text_becomes_a_table_with_all_columns(run: Run, tmp_path: Path) -> 
     (tmp_path / "all.conllu").write_text("".join(blocks))
     (tmp_path / "raw.txt").write_text("They don't walk. They don't see.\n")
     model = tmp_path / "model"
-    assert run("train", "ud", tmp_path / "all.conllu", "-o", model, "-q").exit_code == 0
+    assert run("train", "dependency", "--morphology", tmp_path / "all.conllu", "-o", model, "-q").exit_code == 0
     first, second, end = run("parse", model, tmp_path / "raw.txt", "--text").output.split("\n\n")
     gold = blocks[0].strip().split("\n")
     assert first.split("\n")[:4] == ["# sent_id = 1", "# text = They don't walk.", *gold[2:4]]

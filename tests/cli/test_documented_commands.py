@@ -22,22 +22,11 @@ KINDS = {  # the kind of each model that documents name
     "wsj.model": "constituency",
     "deps.model": "dependency",
     "tagger.model": "tagger",
-    "anchors.model": "anchor",
+    "anchors.model": "anchors",
     "reranker.model": "reranker",
 }
-SOURCES = {"constituency": "dev.mrg", "dependency": "dev.conllu", "tagger": "dev.conllu", "anchor": "dev.conllu"}
+SOURCES = {"constituency": "dev.mrg", "dependency": "dev.conllu", "tagger": "dev.conllu", "anchors": "dev.conllu"}
 ELSEWHERE = ("spectral-latent demo", "spectral-latent annotate")  # long ones, tested by themselves
-
-
-def test_the_list_of_commands_says_what_each_command_says_of_itself() -> None:
-    """The list is shown without importing the commands, so that their help stands there once more."""
-    context = click.Context(main)
-    formatter = context.make_formatter()
-    main.format_commands(context, formatter)
-    listed = " ".join(formatter.getvalue().split())
-    for name, command in ((name, main.get_command(context, name)) for name in main.list_commands(context)):
-        assert command is not None and command.help
-        assert f" {name} {' '.join(command.help.split(chr(10) * 2)[0].split())} " in f"{listed} ", name
 
 
 def _shown(text: str) -> Iterator[str]:
@@ -130,9 +119,9 @@ class _Shell:
         if "..." not in words:
             yield from (word.removesuffix("...") for word in words)
             return
-        yield from words[: words.index("--label")]
+        yield from words[:2]
         for anchor in AnchorHMM.load(words[1]).anchors:
-            yield from ("--label", f"{anchor}=NOUN")
+            yield f"{anchor}=NOUN"
         yield from words[words.index("...") + 1 :]
 
     def _file(self, word: str, kind: str, command: str) -> str:

@@ -32,7 +32,7 @@ def files(
     folder = tmp_path_factory.mktemp("info")
     (folder / "two.conllu").write_text(in_conllu(DEPENDENCIES))
     assert run("train", "dependency", folder / "two.conllu", "-o", folder / "dependency", "-q").exit_code == 0
-    assert run("train", "anchor", taggings, "-o", folder / "anchors", "--n-states", "3", "-q").exit_code == 0
+    assert run("train", "anchors", taggings, "-o", folder / "anchors", "--n-states", "3", "-q").exit_code == 0
     lists = folder / "lists"
     lists.write_text(run("rerank", "lists", model, treebank, "--n-best", "3").stdout)
     given = (lists, "--gold", treebank, "--model", model, "-o", folder / "reranker", "-q")
@@ -124,8 +124,8 @@ def test_the_figures_of_dev_are_in_the_record(run: Run, treebank: Path, model: P
 
 
 def test_labelled_anchors_keep_the_record(run: Run, files: dict[str, Path], tmp_path: Path) -> None:
-    labels = (f"--label={anchor}=TAG" for anchor in facts(run, files["anchors"])["anchors"])
-    assert run("anchors", files["anchors"], *labels, "-o", tmp_path / "labelled", "-q").exit_code == 0
+    labels = (f"{anchor}=TAG" for anchor in facts(run, files["anchors"])["anchors"])
+    assert run("label", files["anchors"], *labels, "-o", tmp_path / "labelled", "-q").exit_code == 0
     found, before = facts(run, tmp_path / "labelled"), facts(run, files["anchors"])
     assert found["labels"] == ["TAG"] * 3
     assert [found[name] for name in ("command", "sources", "words")] == [

@@ -1,4 +1,4 @@
-"""The page of `inspect --html`: its structure, its escaping, its size, and that it says what is so."""
+"""The page of `info --html`: its structure, its escaping, its size, and that it says what is so."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def pages(run: Run, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         source = folder / ("other.conllu" if kind == "tagger" else gold)
         model = folder / kind
         assert run("train", kind, source, "-o", model, "--n-states", "2", "-q").exit_code == 0
-        done = run("inspect", model, folder / gold, "--html", folder / f"{kind}.html", "--top", "3")
+        done = run("info", model, folder / gold, "--html", folder / f"{kind}.html", "--top", "3")
         assert done.exit_code == 0, done.output
         assert done.stdout == ""
         pages[kind] = (folder / f"{kind}.html").read_text(encoding="utf-8")
@@ -126,7 +126,7 @@ def test_a_page_without_gold_and_one_without_states(run: Run, tmp_path: Path) ->
         model = tmp_path / name
         options = (option, name, "--n-states", "2", "-q")
         assert run("train", "constituency", tmp_path / "gold.mrg", "-o", model, *options).exit_code == 0
-        assert run("inspect", model, "--html", tmp_path / "page.html").exit_code == 0
+        assert run("info", model, "--html", tmp_path / "page.html").exit_code == 0
         page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
         sections = [element["id"] for element in page.all("section")]
         assert sections == (["symbols", "rules", "model"] if name == "fast" else ["symbols", "model"])
@@ -138,8 +138,8 @@ def test_the_page_of_an_anchor_model(run: Run, tmp_path: Path) -> None:
     rows = [ROWS.format(noun, thing, "NOUN") for noun in ("dogs", HOSTILE) for thing in ("rain", "it")]
     (tmp_path / "gold.conllu").write_text("".join(rows))
     model = tmp_path / "anchors"
-    assert run("train", "anchor", tmp_path / "gold.conllu", "-o", model, "--n-states", "2", "-q").exit_code == 0
-    done = run("inspect", model, tmp_path / "gold.conllu", "--html", tmp_path / "page.html")
+    assert run("train", "anchors", tmp_path / "gold.conllu", "-o", model, "--n-states", "2", "-q").exit_code == 0
+    done = run("info", model, tmp_path / "gold.conllu", "--html", tmp_path / "page.html")
     assert done.exit_code == 0, done.output
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     page = Page(text)
@@ -153,7 +153,7 @@ def test_a_page_without_jinja2_names_the_extra(
     run: Run, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    for arguments in (("inspect", model), ("parse", model), ("parse", "absent.model")):  # before the model is read
+    for arguments in (("info", model), ("parse", model), ("parse", "absent.model")):  # before the model is read
         refused = run(*arguments, "--html", tmp_path / "page.html", stdin="They see it .\n")
         assert (refused.exit_code, "the extra `pages`" in refused.output) == (1, True)
     assert not (tmp_path / "page.html").exists()
@@ -162,11 +162,11 @@ def test_a_page_without_jinja2_names_the_extra(
 def test_what_does_not_go_together(run: Run, model: Path, treebank: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     for arguments, message in (
-        ((model, treebank), "GOLD is for the page; give --html REPORT"),
-        ((model, "--html", page, "--json"), "--html shows all symbols"),
-        ((model, "--html", page, "--symbol", "NP"), "--html shows all symbols"),
+        ((model, treebank), "SOURCE is for a page"),
+        (("--states",), "--states is for a model"),
+        ((model, "--html", page, "--symbol", "NP"), "--states goes without --html"),
     ):
-        refused = run("inspect", *arguments)
+        refused = run("info", *arguments)
         assert refused.exit_code == 2
         assert message in refused.output
     assert not page.exists()

@@ -43,7 +43,7 @@ def parser(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def anchored(run: Run, taggings: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An anchor model of three states."""
     path = tmp_path_factory.mktemp("anchored") / "model"
-    assert run("train", "anchor", taggings, "-o", path, "--n-states", "3", "-q").exit_code == 0
+    assert run("train", "anchors", taggings, "-o", path, "--n-states", "3", "-q").exit_code == 0
     return path
 
 
@@ -112,7 +112,7 @@ def test_scores_in_json(run: Run, model: Path, treebank: Path, tmp_path: Path) -
 
 
 def test_states_in_json(run: Run, anchored: Path) -> None:
-    found = lines_of(run("anchors", anchored, "--json", "--top", "2"))
+    found = lines_of(run("info", anchored, "--states", "--json", "--top", "2"))
     rows = anchor_rows(AnchorHMM.load(anchored), 2)
     assert [each["anchor"] for each in found] == [row.anchor for row in rows]
     for each, row in zip(found, rows, strict=True):
@@ -146,12 +146,3 @@ def test_results_in_files(run: Run, model: Path, tagger: Path, treebank: Path, t
     broken = run("parse", model, "-o", tmp_path / "results", stdin=b"They see it .\ncaf\xe9\n")
     assert (broken.exit_code, (tmp_path / "results").read_bytes()) == (1, before)
     assert {path.name for path in tmp_path.iterdir()} == {"lists", "results", "results.gz"}
-
-
-def test_pictures_do_not_take_the_place_of_models(run: Run, anchored: Path, tmp_path: Path) -> None:
-    model = tmp_path / "model.svg"
-    model.write_bytes(anchored.read_bytes())
-    labels = [f"--label={anchor}=X" for anchor in AnchorHMM.load(model).anchors]
-    for options in (["--picture", model], ["--picture", tmp_path / "a.svg", "-o", tmp_path / "a.svg", *labels]):
-        result = run("anchors", model, *options)
-        assert result.exit_code != 0 and model.read_bytes() == anchored.read_bytes()

@@ -47,8 +47,8 @@ def damaged(model: Path, folder: Path, **settings: Any) -> Path:
 def test_settings_of_a_model(run: Run, model: Path, tmp_path: Path, name: str, text: str) -> None:
     value: Any = {"command": text, text: text} if name == "record" else text
     crafted = damaged(model, tmp_path, **{name: value})
-    for command in ("info", "parse", "tag", "surprisal", "inspect", "verify"):
-        result = run(command, crafted, *(() if command in ("info", "inspect", "verify") else ("/dev/null",)))
+    for command in ("info", "parse", "tag", "surprisal"):
+        result = run(command, crafted, *(() if command == "info" else ("/dev/null",)))
         assert_harmless(result.stderr)
         if command == "info":
             assert_harmless(result.stdout)
@@ -63,11 +63,11 @@ def test_names_in_a_model(run: Run, tmp_path: Path) -> None:
     label = HOSTILE.rstrip("\x00")
     (tmp_path / "a.mrg").write_text(f"({label} (A{label} a) (B b))\n" * 3)
     assert run("train", "constituency", tmp_path / "a.mrg", "-o", tmp_path / "model", "-q").exit_code == 0
-    for command in ("info", "inspect"):
-        result = run(command, tmp_path / "model")
+    for command in (["info"], ["info", "--states"]):
+        result = run(*command, tmp_path / "model")
         assert (result.exit_code, "pwn" in result.stdout) == (0, True)
         assert_harmless(result.stdout)
-    result = run("inspect", tmp_path / "model", "--symbol", "none")
+    result = run("info", tmp_path / "model", "--symbol", "none")
     assert "pwn" in result.stderr
     assert_harmless(result.stderr)
 

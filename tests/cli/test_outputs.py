@@ -13,7 +13,7 @@ import click
 import pytest
 
 from spectral_latent.cli import main
-from spectral_latent.cli.groups import Command
+from spectral_latent.cli.options import Command
 from spectral_latent.cli.outputs import OutputFile
 from tests.cli.reference import commands
 
@@ -36,7 +36,7 @@ def command_at(path: list[str]) -> click.Command:
     return found
 
 
-@pytest.mark.parametrize("kind", ["constituency", "tagger", "anchor", "dependency"])
+@pytest.mark.parametrize("kind", ["constituency", "tagger", "anchors", "dependency", "hmm"])
 def test_training_takes_the_place_of_no_input(run: Run, treebank: Path, tmp_path: Path, kind: str) -> None:
     source = tmp_path / "trees.mrg"
     source.write_bytes(treebank.read_bytes())
@@ -78,7 +78,7 @@ def test_every_command_that_writes_files_looks_at_what_it_reads() -> None:
         for name, command in found.items()
         if any(isinstance(parameter.type, OutputFile) for parameter in command.params)
     }
-    assert {"parse", "tag", "surprisal", "score", "inspect", "anchors", "rerank lists", "train tagger"} <= set(writing)
+    assert {"parse", "tag", "surprisal", "score", "info", "label", "rerank lists", "train tagger"} <= set(writing)
     assert [name for name, command in writing.items() if not isinstance(command, Command)] == []
 
 
@@ -117,20 +117,11 @@ def test_a_reranker_of_parse_is_read(run: Run, model: Path, tmp_path: Path) -> N
     reranker = tmp_path / "reranker.html"
     reranker.write_text("the reranker")
     before = contents(tmp_path)
-    for option, value in (("--rerank", reranker), ("--model", f"latent={reranker}")):
-        result = run("parse", model, "--rerank", reranker, option, value, "-o", reranker, stdin=SENTENCES)
-        assert (result.exit_code, "a file to read" in result.stderr) == (1, True)
+    result = run("parse", model, "--rerank", reranker, "-o", reranker, stdin=SENTENCES)
+    assert (result.exit_code, "a file to read" in result.stderr) == (1, True)
     result = run("parse", model, "--rerank", reranker, "--html", reranker, stdin=SENTENCES)
     assert (result.exit_code, "a file to read" in result.stderr) == (1, True)
     assert contents(tmp_path) == before
-
-
-def test_no_file_is_written_twice(run: Run, model: Path, tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(tmp_path)
-    names = (tmp_path / "names", tmp_path / "link" / "names")
-    result = run("anchors", model, "--label", "a=b", "--picture", names[0], "-o", names[1])
-    assert (result.exit_code, "a file to write twice" in result.stderr) == (2, True)
-    assert not names[0].exists()
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/stdin"), reason="standard input has no name")

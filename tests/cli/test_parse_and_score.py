@@ -2,20 +2,15 @@
 
 import json
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from safetensors import safe_open
 
-from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, clean
+from spectral_latent.constituency import ConstituencyModel, Phrase, clean
 from spectral_latent.corpora import parse_brackets, read_brackets
 from spectral_latent.files import storage
-from spectral_latent.model import Jackknife
-from spectral_latent.trees import FloatArray
-from tests.toy import toy_treebank
 
 Run = Callable[..., Any]
 
@@ -216,12 +211,19 @@ def test_a_line_too_long_for_a_chart_does_not_end_the_batch(run: Run, model: Pat
 
 
 @pytest.mark.filterwarnings("default")  # the warning of a worker process would be an error there
-@pytest.mark.parametrize("limit", [("--max-words", "3"), ("--seconds", "1e-9"), ("--memory", "1", "--max-words", "3")])
+@pytest.mark.parametrize("limit", [("words=3",), ("seconds=1e-9",), ("megabytes=1", "words=3")])
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_sentences_beyond_a_limit_are_marked_and_counted(
     run: Run, model: Path, limit: tuple[str, ...], jobs: str
 ) -> None:
-    result = run("parse", model, "--jobs", jobs, *limit, stdin="They\nThey see it .\nDogs\n")
+    result = run(
+        "parse",
+        model,
+        "--jobs",
+        jobs,
+        *(part for each in limit for part in ("--limit", each)),
+        stdin="They\nThey see it .\nDogs\n",
+    )
     assert result.exit_code == 0
     assert [tree.startswith("(FALLBACK ") for tree in result.stdout.splitlines()] == [False, True, False]
     assert "FALLBACK: line 2" in result.stderr
@@ -236,34 +238,3 @@ def test_deep_trees_do_not_depend_on_the_number_of_processes(run: Run, tmp_path:
     one, two = (run("parse", tmp_path / "deep", "--jobs", jobs, stdin=text) for jobs in ("1", "2"))
     assert one.stdout == two.stdout
     assert one.stdout.count("(S ") == 600
-
-
-def test_standard_errors_are_those_of_models_without_a_group(run: Run, treebank: Path, tmp_path: Path) -> None:
-    """The jackknife of the library, with the groups of `divide`, on the trees that the record names."""
-    trees = tmp_path / "trees.mrg"
-    trees.write_text("\n".join(tree.bracketed() for tree in toy_treebank(40)) + "\n", encoding="utf-8")
-    model = tmp_path / "model"
-    assert run("train", "constituency", trees, "-o", model, "--estimator", "spectral", "-q").exit_code == 0
-    asked = toy_treebank(44)[38:]
-    (tmp_path / "asked.mrg").write_text("\n".join(tree.bracketed() for tree in asked) + "\n", encoding="utf-8")
-    result = run("score", model, tmp_path / "asked.mrg", "--errors", trees, "--groups", "4", "--json", "-q")
-    assert result.exit_code == 0
-    found = [json.loads(line) for line in result.stdout.splitlines()]
-    train = partial(ConstituencyModel.train, options=ConstituencyOptions())
-    jackknife = Jackknife(train, toy_treebank(40), 4)
-    whole = jackknife.whole.score(asked)
-
-    def share(parser: ConstituencyModel) -> FloatArray:
-        score = parser.score(asked)
-        return np.asarray(score.sign * np.exp(score.log - whole.log))
-
-    wanted = jackknife.estimate(share)
-    assert [entry["error"] for entry in found] == pytest.approx(wanted.error.tolist(), rel=1e-6)
-    assert [entry["zero"] for entry in found] == wanted.is_zero().tolist()
-    lines = run("score", model, tmp_path / "asked.mrg", "--errors", trees, "--groups", "4", "-q").stdout.splitlines()
-    assert [float(line.split("\t")[2]) for line in lines] == pytest.approx(wanted.error.tolist(), abs=1e-6)
-    few = run("score", model, tmp_path / "asked.mrg", "--errors", trees, "-q")
-    assert few.exit_code == 1 and "200" in few.stderr
-    trees.write_text(trees.read_text(encoding="utf-8").replace("(", "(X", 1), encoding="utf-8")
-    other = run("score", model, tmp_path / "asked.mrg", "--errors", trees, "--groups", "4", "-q")
-    assert other.exit_code == 1 and "other content" in other.stderr

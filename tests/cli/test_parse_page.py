@@ -1,9 +1,8 @@
-"""Pages of `parse --html` and pictures of `parse --svg`: trees drawn, words as text, nothing that browsers load."""
+"""Pages of `parse --html`: trees drawn, words as text, nothing that browsers load."""
 
 from __future__ import annotations
 
 import re
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from tests.cli.pages import Page
 
 Run = Callable[..., Any]
 HOSTILE = "<script>x='y'</script>"
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_every_tree_is_drawn(run: Run, model: Path, tmp_path: Path) -> None:
@@ -46,42 +44,4 @@ def test_arcs_are_drawn(run: Run, tmp_path: Path) -> None:
 def test_a_page_is_the_only_output(run: Run, model: Path, tmp_path: Path, option: tuple[str, ...]) -> None:
     refused = run("parse", model, "--html", tmp_path / "page.html", *option, stdin="They see it .\n")
     assert refused.exit_code == 2
-    assert "--html draws trees" in refused.output
-
-
-def test_all_trees_are_one_picture(run: Run, model: Path, tmp_path: Path) -> None:
-    picture = tmp_path / "trees.svg"
-    assert run("parse", model, "--svg", picture, stdin="They see it .\nThey left .\n").exit_code == 0
-    root = ElementTree.parse(picture).getroot()
-    inner = root.findall(f"{SVG}svg")
-    captions = [text.text or "" for text in root.findall(f"{SVG}text")]
-    assert [caption.split("  ")[0] for caption in captions] == ["1: They see it .", "2: They left ."]
-    tops = [float(tree.attrib["y"]) for tree in inner]
-    heights = [float(tree.attrib["height"]) for tree in inner]
-    assert tops[0] + heights[0] <= tops[1]
-    assert tops[1] + heights[1] <= float(root.attrib["height"])
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--svg", "trees.svg", "--json"), "--svg draws trees; leave out --json and --output"),
-        (("--svg", "trees.svg", "--html", "page.html"), "--html and --svg both draw the trees"),
-        (("--svg", "none/trees.svg"), "none/trees.svg: the folder does not exist; create it first"),
-        (("--svg", "trees.pdf"), "trees.pdf: name a file that ends in .svg"),
-    ],
-)
-def test_pictures_that_cannot_be(
-    run: Run, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    refused = run("parse", model, *options, stdin="They see it .\n")
-    assert refused.exit_code == 2
-    assert message in " ".join(refused.output.split())
-
-
-def test_nothing_to_draw(run: Run, model: Path, tmp_path: Path) -> None:
-    refused = run("parse", model, "--svg", tmp_path / "a.svg", stdin="\n")
-    assert refused.exit_code == 1
-    assert "Error: the input has no words, so that there is nothing to draw\n" in refused.stderr
-    assert not (tmp_path / "a.svg").exists()
+    assert "--html goes without" in refused.output

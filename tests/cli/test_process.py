@@ -146,30 +146,9 @@ def test_a_pipe_is_tagged_as_it_comes(tagger: Path) -> None:
         assert process.stderr.read() == b""
 
 
-def test_conllu_from_a_pipe_is_tagged_as_it_comes(tagger: Path) -> None:
-    row = b"1\tit\t_\t%s\t_\t_\t_\t_\t_\t_\n"
-    with start("tag", tagger, "--format", "conllu") as process:
-        assert process.stdin and process.stdout
-        for _ in range(3):
-            process.stdin.write(row % b"_" + b"\n")
-            process.stdin.flush()
-            assert (process.stdout.readline(), process.stdout.readline()) == (row % b"PRP", b"\n")
-        out, _ = process.communicate(row % b"_", timeout=60)
-        assert (process.returncode, out) == (0, row % b"PRP")
-
-
 def test_a_pipe_is_parsed_as_it_comes(run: Callable[..., Any], tmp_path: Path) -> None:
-    row = b"1\tYes\t_\tUH\t_\t_\t%s\t_\t_\t_\n"
     (tmp_path / "yes.conllu").write_text(in_conllu("Yes\tUH\t0\n"))
     assert run("train", "dependency", tmp_path / "yes.conllu", "-o", tmp_path / "model", "-q").exit_code == 0
-    with start("parse", tmp_path / "model") as process:
-        assert process.stdin and process.stdout
-        for _ in range(3):
-            process.stdin.write(b"# again\n" + row % b"_" + b"\n")
-            process.stdin.flush()
-            answer = b"".join(process.stdout.readline() for _ in range(3))
-            assert answer == b"# again\n" + row % b"0" + b"\n"
-        process.stdin.close()
     with start("parse", tmp_path / "model") as process:
         assert process.stdin and process.stdout
         for number in range(1, 4):

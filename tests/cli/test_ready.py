@@ -6,7 +6,6 @@ import json
 import re
 import tomllib
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,13 @@ import pytest
 
 from benchmarks import models as recipes
 from spectral_latent import ConstituencyModel, DependencyModel, load
+from spectral_latent.cli.models import record_of
+from spectral_latent.cli.verify import train_again
 from spectral_latent.corpora import CorpusError, constituency_trees, dependency_trees
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.evaluation import GoldTree, evaluate_parser
 from spectral_latent.files import ModelFileError
 from spectral_latent.ready import FOLDER, listed_models, ready_models
-from spectral_latent.tasks.training import record_of
-from spectral_latent.tasks.verification import train_again, train_without_groups
 from tests.documents import ROOT, documents
 from tests.toy import toy_treebank
 
@@ -51,9 +50,8 @@ def test_the_licence_of_the_models_is_the_same_wherever_it_is_said() -> None:
 
 
 def test_why_a_training_is_not_repeated(tmp_path: Path) -> None:
-    for repeat in (partial(train_without_groups, n_groups=20), train_again):
-        with pytest.raises(CorpusError, match=r"en: made by `.* en`, not by .*(?i:train a model of your own)"):
-            repeat("en", [str(tmp_path)])
+    with pytest.raises(CorpusError, match=r"en: made by `.* en`, not by .*(?i:train a model of your own)"):
+        train_again("en", [str(tmp_path)])
 
 
 def test_models_are_loaded_by_name() -> None:
@@ -94,9 +92,9 @@ def test_a_text_in_another_language_gets_one_warning(run: Any, tmp_path: Path) -
 
 
 def test_the_list_has_every_model(run: Any) -> None:
-    lines = [json.loads(line) for line in run("models", "--json").stdout.splitlines()]
+    lines = [json.loads(line) for line in run("info", "--json").stdout.splitlines()]
     assert [line["name"] for line in lines] == [model.name for model in ready_models()]
-    assert all(model.name in run("models").stdout for model in ready_models())
+    assert all(model.name in run("info").stdout for model in ready_models())
 
 
 def test_a_recipe_makes_the_same_bytes_again(tmp_path: Path) -> None:

@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from spectral_latent.cli.options import CANDIDATES
 from spectral_latent.corpora import dependency_trees, parse_brackets, to_conllu
 from spectral_latent.corpora.nbest import NBestFormat, parse_nbest, read_nbest
 from spectral_latent.corpora.nbest_output import write_nbest
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.evaluation import score_brackets
 from spectral_latent.files import load_model
-from spectral_latent.reranking import N_CANDIDATES, Candidate, NBest
+from spectral_latent.reranking import Candidate, NBest
 from tests.reranking.nbest_lists import last_first
 
 Run = Callable[..., Any]
@@ -212,9 +211,9 @@ def test_jackknifed_lists_are_of_the_same_sentences(run: Run, files: Files, tmp_
 def test_parse_in_the_order_of_a_reranker(run: Run, files: Files, tmp_path: Path) -> None:
     last_first(has_heads=files.gold.suffix == ".conllu").save(tmp_path / "last_first")
     text = text_of(files, tmp_path)
-    command, of = ("parse", files.model, text), ("--rerank", tmp_path / "last_first", "--candidates", "3")
-    forwards = trees_in(run(*command, "--n-best", "3").stdout, tmp_path / "forwards")
-    backwards = trees_in(run(*command, *of, "--n-best", "3").stdout, tmp_path / "backwards")
+    command, of = ("parse", files.model, text), ("--rerank", tmp_path / "last_first")
+    forwards = trees_in(run(*command, "--n-best", "50").stdout, tmp_path / "forwards")
+    backwards = trees_in(run(*command, *of, "--n-best", "50").stdout, tmp_path / "backwards")
     two = trees_in(run(*command, *of, "--n-best", "2").stdout, tmp_path / "two")
     for there, back, first in zip(forwards, backwards, two, strict=True):
         assert [strip(tree) for tree in back] == [strip(tree) for tree in there[::-1]]
@@ -224,15 +223,6 @@ def test_parse_in_the_order_of_a_reranker(run: Run, files: Files, tmp_path: Path
 def strip(tree: Any) -> Any:
     """Without the comments, which have the score."""
     return tree._replace(comments=()) if isinstance(tree, DependencySentence) else tree
-
-
-def test_the_parser_is_the_latent_model_of_its_reranker(run: Run, files: Files, tmp_path: Path) -> None:
-    command = ("parse", files.model, text_of(files, tmp_path), "--rerank", files.reranker)
-    implied, named = run(*command), run(*command, "--model", files.model)
-    assert (implied.exit_code, implied.stdout) == (0, named.stdout)
-    assert implied.stdout
-    unknown = run(*command, "--model", f"other={files.model}")
-    assert (unknown.exit_code, "has no features of latent models named other" in unknown.stderr) == (1, True)
 
 
 def test_empty_lists_count(run: Run, phrases: Files, tmp_path: Path) -> None:
@@ -279,13 +269,10 @@ def test_wrong_gold_and_models(run: Run, phrases: Files, dependencies: Files, tm
     assert (twice.exit_code, "a model named latent already" in twice.stderr) == (2, True)
     found = run("rerank", "apply", phrases.model, phrases.lists, "--model", phrases.model)
     assert "where a reranker" in found.stderr
-    assert "a reranker, where a parser is needed" in run("score", phrases.reranker, phrases.gold).stderr
-
-
-def test_the_number_of_candidates_is_the_librarys(run: Run) -> None:
-    assert CANDIDATES == N_CANDIDATES
-    for command in (("rerank", "lists"), ("parse",)):
-        assert f"[default: {N_CANDIDATES}" in " ".join(run(*command, "--help").stdout.split())
+    assert (
+        "a reranker, where a constituency parser or a dependency parser is needed"
+        in run("score", phrases.reranker, phrases.gold).stderr
+    )
 
 
 def test_top_brackets_and_function_labels_change_no_choice(run: Run, phrases: Files, tmp_path: Path) -> None:
@@ -296,12 +283,6 @@ def test_top_brackets_and_function_labels_change_no_choice(run: Run, phrases: Fi
     found = run("rerank", "apply", phrases.reranker, lists, "--model", phrases.model)
     expected = [tree.replace("(NP ", "(NP-SBJ ") for tree in clean_trees(phrases.gold)]
     assert found.stdout.splitlines() == [f"(S1 {tree})" for tree in expected]
-
-
-def test_options_of_parse_that_need_a_reranker(run: Run, phrases: Files, dependencies: Files) -> None:
-    assert run("parse", phrases.model, "--candidates", "3").exit_code == 2
-    assert run("parse", phrases.model, "--model", phrases.model).exit_code == 2
-    assert run("parse", dependencies.model, "--non-projective", "--rerank", dependencies.reranker).exit_code == 2
 
 
 def test_folds_learn_from_trees_with_one_root(run: Run, dependencies: Files, tmp_path: Path) -> None:

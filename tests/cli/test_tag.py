@@ -140,10 +140,10 @@ def test_text_that_is_not_utf8(run: Run, tagger: Path, tmp_path: Path) -> None:
 
 def test_a_model_of_sequences_without_tags_is_no_tagger(run: Run, tmp_path: Path) -> None:
     LatentHMM.train(["abc", "abd"] * 5).save(tmp_path / "untagged")
-    for command in ("parse", "tag", "evaluate"):
+    for command in ("parse", "tag", "score"):
         result = run(command, tmp_path / "untagged", tmp_path / "untagged")
         assert (result.exit_code, result.stdout) == (1, "")
-        assert "untagged: a model of sequences without tags, where a" in result.stderr
+        assert "untagged: a hidden Markov model, where a" in result.stderr
 
 
 def test_tags_that_are_hard_to_write(run: Run, tmp_path: Path) -> None:

@@ -1,0 +1,116 @@
+"""Ask a model about sentences in batches, by one process or several, and write the answers as they come."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import tee
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from spectral_latent.cli.console import bar, message
+from spectral_latent.cli.outputs import results
+from spectral_latent.cli.sentences import Input, InputSentence
+
+if TYPE_CHECKING:
+    from spectral_latent.constituency import ConstituencyModel
+    from spectral_latent.dependency import DependencyModel
+
+__all__ = ["Answer", "answers", "asks_for_json", "users_errors", "warn_of_unknown_tags", "write_answers"]
+
+_FIRST = 20  # the largest number of fallbacks whose numbers are told
+_NAMED = 5  # the largest number of tags that a warning names
+_JSON = (".jsonl", ".ndjson")  # the endings of JSON lines
+
+
+class Answer(NamedTuple):
+    """What a model answers to a sentence.
+
+    is_fallback: whether a tree of the answer is a fallback.
+    unknown: the tags of the sentence that the parser does not know."""
+
+    text: Any
+    is_fallback: bool = False
+    unknown: Sequence[str] = ()
+
+
+@contextmanager
+def users_errors() -> Iterator[None]:
+    """Turn a ValueError about the user's data into a CorpusError, which has its message."""
+    try:
+        yield
+    except ValueError as error:
+        from spectral_latent.corpora import CorpusError
+
+        raise error if isinstance(error, CorpusError) else CorpusError(str(error)) from error
+
+
+def asks_for_json(json: bool, output: Path | None) -> bool:
+    """Tell whether answers are JSON, which `--json` and the ending of the file's name tell."""
+    return json or (output is not None and output.name.lower().removesuffix(".gz").endswith(_JSON))
+
+
+def answers(
+    ask: Callable[[Any, list[InputSentence]], list[Answer]], model: Any, given: Input, jobs: int, label: str
+) -> Iterator[tuple[InputSentence, Answer]]:
+    """Ask a model about each sentence; at the end, tell of fallbacks and of tags that it does not know.
+
+    One process asks about a sentence of a pipe before it reads the next, because the writer may wait for the answer.
+    The processes that ask also write, because to send what they find would take longer.
+
+    ask: the function from a model and sentences to answers, which other processes can import."""
+    from spectral_latent.model.batches import BATCH_SIZE, map_batches
+
+    kept, read = tee(given.sentences)
+    unknown: Counter[str] = Counter()
+    fallbacks: list[int | str] = []
+    found = map_batches(ask, model, read, jobs, size=1 if jobs == 1 and given.is_pipe else BATCH_SIZE)
+    try:
+        with users_errors():
+            for sentence, answer in bar(zip(kept, found, strict=True), label, beside_output=True):
+                unknown.update(answer.unknown)
+                if answer.is_fallback:
+                    fallbacks.append(sentence.number)
+                yield sentence, answer
+    finally:
+        if fallbacks:
+            rest = f" and {len(fallbacks) - _FIRST:,} more" if len(fallbacks) > _FIRST else ""
+            message(
+                f"The grammar derives no tree, and the output has a flat one marked FALLBACK: {given.unit} "
+                f"{', '.join(map(str, fallbacks[:_FIRST]))}{rest}"
+            )
+        if unknown:
+            warn_of_unknown_tags(model, unknown)
+
+
+def write_answers(given: Input, found: Iterable[tuple[InputSentence, Answer]], output: Path | None) -> None:
+    """Write the answers of an input, to standard output or to a file, which appears whole or not at all."""
+    from spectral_latent._options import counted
+
+    n_sentences = n_words = n_fallbacks = 0
+    with results(output) as write:
+        for sentence, answer in found:
+            n_sentences += sentence.is_whole  # unlike comments after the last sentence
+            n_words += len(sentence.sentence.forms)
+            n_fallbacks += answer.is_fallback
+            write(answer.text)
+    if not n_sentences:
+        message(f"{given.source}: no sentences")
+    if output is not None:
+        counts = [counted(n_sentences, "sentence"), counted(n_words, "word")]
+        message(f"{output}: {', '.join(counts + [counted(n_fallbacks, 'fallback')] * bool(n_fallbacks))}")
+
+
+def warn_of_unknown_tags(parser: ConstituencyModel | DependencyModel, unknown: Counter[str]) -> None:
+    """Give a warning if words have tags that a parser does not know."""
+    if unknown:
+        from spectral_latent._options import counted
+
+        own = ", ".join(parser.tags[:_NAMED])
+        names = ", ".join(name for name, _ in unknown.most_common(_NAMED))
+        column = f"{parser.options.tags} " if parser.kind == "dependency" else ""
+        message(
+            f"Warning: the parser does not know the tags of {counted(unknown.total(), 'word')}, such as {names}, and "
+            f"leaves them open; it learned {column}tags such as {own}"
+        )
