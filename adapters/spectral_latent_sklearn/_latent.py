@@ -107,7 +107,6 @@ class LatentTagClassifier(ClassifierMixin, LatentEstimator):
     def predict(self, X: ArrayLike, known: Sequence[Any] | None = None) -> NDArray[Any]:
         """Find the likeliest tag (N,) of each word, given its sentence.
 
-        X: (N, 2) the sentence and the word of each row.
         known: the tags that are known: for each of the N words its tag, a set of tags that it may have, or None."""
         check_is_fitted(self)
         words, start = self._sentences(X)
@@ -119,9 +118,7 @@ class LatentTagClassifier(ClassifierMixin, LatentEstimator):
         return np.array([tag for tags in found for tag in tags], dtype=self.classes_.dtype)
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Compute the probability (N, K) of each tag for each word, given its sentence.
-
-        X: (N, 2) the sentence and the word of each row; columns of the result are in the order of `classes_`."""
+        """Compute the probability (N, K) of each tag for each word, given its sentence, in the order of `classes_`."""
         check_is_fitted(self)
         words, _ = self._sentences(X)
         column = [self.model_.tags.index(tag) for tag in self.classes_.tolist()]
@@ -173,9 +170,7 @@ class LatentTreeClassifier(ClassifierMixin, LatentEstimator):
         return self
 
     def predict_log_proba(self, X: Sequence[nx.DiGraph]) -> FloatArray:
-        """Compute the natural logarithm (T, K) of the probability of each class.
-
-        X: T trees; columns are in the order of `classes_`."""
+        """Compute the natural logarithm (T, K) of the probability of each class, in the order of `classes_`."""
         check_is_fitted(self)
         trees = list_of(X, "tree")
         weights = [model.score(trees) for model in self.models_]
@@ -184,9 +179,7 @@ class LatentTreeClassifier(ClassifierMixin, LatentEstimator):
         return np.asarray(log_softmax(log + self.class_log_prior_, axis=1))
 
     def predict_proba(self, X: Sequence[nx.DiGraph]) -> FloatArray:
-        """Compute the probability (T, K) of each class.
-
-        X: T trees; columns are in the order of `classes_`."""
+        """Compute the probability (T, K) of each class; columns are in the order of `classes_`."""
         return np.asarray(np.exp(self.predict_log_proba(X)))
 
     def predict(self, X: Sequence[nx.DiGraph]) -> NDArray[Any]:
@@ -250,9 +243,7 @@ class LatentTreeTransformer(TransformerMixin, LatentEstimator):
         return counts
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:
-        """List the names (F,) of the columns: a label and the number of a state.
-
-        input_features: an argument of the interface that is not used."""
+        """List the names (F,) of the columns: a label and the number of a state."""
         check_is_fitted(self)
         names = [f"{label}:{h}" for label, (_, m) in self._columns().items() for h in range(m)]
         return np.array(names, dtype=object)

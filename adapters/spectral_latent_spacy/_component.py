@@ -97,10 +97,7 @@ class Component(Pipe):
 
     @abstractmethod
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        """Compute the scores that `nlp.evaluate` shows.
-
-        examples: predicted documents and their references.
-        kwargs: settings of spaCy's scorer, which are not used."""
+        """Compute the scores that `nlp.evaluate` shows, of predicted documents and their references."""
 
     @abstractmethod
     def _annotate(self, docs: Sequence[Doc], sentences: list[list[Token]]) -> None:
@@ -149,8 +146,7 @@ class Component(Pipe):
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         """Write the model into a folder.
 
-        path: the folder, which is made if it is absent.
-        exclude: an argument of the interface that is not used."""
+        path: the folder, which is made if it is absent."""
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         self.latent.save(folder / _FILE)
@@ -158,15 +154,12 @@ class Component(Pipe):
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Component:
         """Read the model that `to_disk` has written.
 
-        path: the folder of the component in a saved pipeline.
-        exclude: an argument of the interface that is not used."""
+        path: the folder of the component in a saved pipeline."""
         self._model = self._load(Path(path) / _FILE)
         return self
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Give the bytes of the model's file.
-
-        exclude: an argument of the interface that is not used."""
+        """Give the bytes of the model's file."""
         with TemporaryDirectory() as folder:
             self.to_disk(folder)
             return (Path(folder) / _FILE).read_bytes()
@@ -174,8 +167,7 @@ class Component(Pipe):
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> Component:
         """Read the model from the bytes that `to_bytes` has given.
 
-        data: the bytes that `to_bytes` returned.
-        exclude: an argument of the interface that is not used."""
+        data: the bytes that `to_bytes` returned."""
         with TemporaryDirectory() as folder:
             (Path(folder) / _FILE).write_bytes(data)
             return self.from_disk(folder)
@@ -227,10 +219,7 @@ class SpectralDependency(Component):
             _attach(doc, heads[doc], relations[doc])
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        """Compute the scores of heads, relations, tags, lemmas and features.
-
-        examples: predicted documents and their references.
-        kwargs: settings of spaCy's scorer, which are not used."""
+        """Compute the scores of heads, relations, tags, lemmas and features."""
         examples = list(examples)
         scores: dict[str, Any] = Scorer.score_deps(examples, "dep", getter=_relation, ignore_labels=("p", "punct"))
         scores |= score_tags(examples, "tag", "pos", "morph", "lemma")
@@ -304,9 +293,6 @@ class SpectralTagger(Component):
 
     The model is a `LatentTagger`, or an `AnchorHMM` whose anchors are labelled.
 
-    name: the name of the component in its pipeline.
-    path: the file of the model.
-
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> import spacy
@@ -342,10 +328,7 @@ class SpectralTagger(Component):
             token.pos_, token.tag_ = "SPACE", "_SP"
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        """Compute the accuracy of the tags that the model finds: `pos_acc` if they are universal, else `tag_acc`.
-
-        examples: predicted documents and their references.
-        kwargs: settings of spaCy's scorer, which are not used."""
+        """Compute the accuracy of the tags that the model finds: `pos_acc` if they are universal, else `tag_acc`."""
         return score_tags(examples, self._attribute.removesuffix("_"))
 
 

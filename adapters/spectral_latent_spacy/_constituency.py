@@ -259,9 +259,6 @@ class SpectralConstituency(Component):
 
     A sentence that the grammar cannot derive has a flat tree labelled FALLBACK.
 
-    name: the name of the component in its pipeline.
-    path: the file of the model.
-
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> import spacy
@@ -294,10 +291,7 @@ class SpectralConstituency(Component):
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """Compute precision, recall and F1 of labelled phrases, `constituents_p`, `_r` and `_f`, and `tag_acc`.
 
-        The phrases of a reference are those of `doc.spans["constituents"]`, or those that the component has put there.
-
-        examples: predicted documents and their references.
-        kwargs: settings of spaCy's scorer, which are not used."""
+        The phrases of a reference are those of `doc.spans["constituents"]`, or those that the component has found."""
         examples = list(examples)
         scores: dict[str, Any] = Scorer.score_spans(
             examples, "constituents", getter=_labelled_spans, has_annotation=_has_phrases, allow_overlap=True
