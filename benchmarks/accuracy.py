@@ -2,7 +2,7 @@
 
     python -m benchmarks.accuracy phrases                          # tune: the dev split of NLTK's treebank sample
     python -m benchmarks.accuracy phrases --split test --models plain fast accurate "Berkeley parser"
-    python -m benchmarks.accuracy phrases --train nltk:alpino:train --evaluate nltk:alpino:dev --models fast
+    python -m benchmarks.accuracy phrases --train nltk:cess_esp:train --evaluate nltk:cess_esp:dev --models fast
     python -m benchmarks.accuracy phrases --models fast --trees 125 250 500                     # a learning curve
     python -m benchmarks.accuracy dependencies --train ewt-train.conllu --evaluate ewt-dev.conllu --models fast
     python -m benchmarks.accuracy columns --train el-train.conllu --evaluate el-dev.conllu --models fast --given text

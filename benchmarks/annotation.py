@@ -37,8 +37,12 @@ BATCH = 50  # sentences that are corrected together
 ASKED = 150  # sentences of which the next batch is chosen
 HELD_OUT = 300
 MOST = 800  # trees of one text, if a treebank has several
-ICEPAHC = Path(os.environ.get("SPECTRAL_LATENT_DATA", "."), "treebanks", "icepahc")
-TREEBANKS = {"sample": ["nltk:treebank"], "alpino": ["nltk:alpino"], "IcePaHC": sorted(map(str, ICEPAHC.glob("*.psd")))}
+DATA = Path(os.environ.get("SPECTRAL_LATENT_DATA", "."), "treebanks")
+TREEBANKS = {
+    "sample": ["nltk:treebank"],
+    "alpino": [str(DATA / "alpino" / "train.mrg")],  # as `benchmarks.alpino` writes it
+    "IcePaHC": sorted(map(str, DATA.glob("icepahc/*.psd"))),
+}
 ORDERS: dict[str, Callable[[Sequence[Suggestion], np.random.Generator], Iterable[float]]] = {
     "file order": lambda found, rng: range(len(found)),
     "random": lambda found, rng: rng.random(len(found)),

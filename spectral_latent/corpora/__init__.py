@@ -1,6 +1,6 @@
 """Read and write treebanks, and tagged and plain sentences."""
 
-from spectral_latent.corpora._nltk import parse_alpino, phrases_from_nltk
+from spectral_latent.corpora._nltk import phrases_from_nltk
 from spectral_latent.corpora.brackets import Markup, parse_brackets, parse_partial, raw_trees, read_brackets
 from spectral_latent.corpora.conllu import parse_conllu, parse_partial_conllu, read_conllu, to_conllu
 from spectral_latent.corpora.formats import Format, Guess, sniff_format
@@ -26,7 +26,6 @@ __all__ = [
     "constituency_trees",
     "decode",
     "dependency_trees",
-    "parse_alpino",
     "parse_brackets",
     "parse_conllu",
     "parse_partial",

@@ -1,21 +1,17 @@
 """Read NLTK's corpora by name, and their parts for training, development and test.
 
-NLTK itself is imported only for corpora that its readers alone can read.  The Alpino Treebank of Dutch has dependency
-structures in XML, whose constituents may be discontinuous; it is read without NLTK.
+NLTK itself is imported only for corpora that its readers alone can read.
 """
 
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, nullcontext, suppress
 from difflib import get_close_matches
-from io import StringIO
 from itertools import chain, islice
 from sys import intern  # one string per distinct word and tag
 from typing import Any, TypeVar
-from xml.etree import ElementTree
 
 from spectral_latent.constituency.cleaning import EMPTY_TAG, Changes, is_empty, tagged_words, without_empty
 from spectral_latent.constituency.tree import Phrase, inner_first
@@ -28,7 +24,6 @@ from spectral_latent.estimation import EstimationError
 __all__ = [
     "annotation_of",
     "items_of_corpus",
-    "parse_alpino",
     "phrases_from_nltk",
     "phrases_of_file",
     "tagged_of_file",
@@ -38,10 +33,8 @@ __all__ = [
 _T = TypeVar("_T")
 _PARTS = ("train", "dev", "test")
 _ONE_CHARACTER = re.compile(r"\(([^\s()])\)")  # (,)
-_UNLABELLED = re.compile(r"(?=\(\s*\()")  # the place before `( (`
 _WITH_LEMMA = re.compile(r"\(([^\s()]+) ([^\s()]+) [^\s()]+\)")  # (tag word lemma)
 _UNWRITABLE = re.compile(r"\s|.[()]|[()].")  # in a label; a bracket alone is a tag, which is written as -LRB-
-_MENDED = "trees whose brackets do not match mended"
 _FRAME = re.compile(r"[\s*]+")  # the white space and asterisks that NLTK puts around its messages
 
 
@@ -57,6 +50,11 @@ def items_of_corpus(
     corpus, _, part = source.removeprefix("nltk:").partition(":")
     if part not in ("", *_PARTS):
         raise CorpusError(f"{source}: no part {part!r}; give nltk:{corpus}, or one of its parts {', '.join(_PARTS)}")
+    if (corpus, method) == ("alpino", "parsed_sents"):
+        raise CorpusError(
+            f"{source}: NLTK leaves XML in most trees of Alpino, and words out of their order; convert alpino.xml to "
+            f"brackets, as `python -m benchmarks.alpino` does in a checkout of the project"
+        )
     reader = CorpusFiles.find(corpus) or _reader(corpus, method, kind, example)
     files = sorted(reader.fileids())
     if len(files) == 1:
@@ -98,7 +96,6 @@ def annotation_of(reader: Any) -> Annotation:
     if isinstance(reader, CorpusFiles):
         return reader.annotation
     from nltk.corpus.reader import (
-        AlpinoCorpusReader,
         BracketParseCorpusReader,
         CategorizedBracketParseCorpusReader,
         DependencyCorpusReader,
@@ -106,8 +103,6 @@ def annotation_of(reader: Any) -> Annotation:
 
     if isinstance(reader, DependencyCorpusReader):
         return "dependencies"
-    if type(reader) is AlpinoCorpusReader:
-        return "alpino"
     has_brackets = type(reader) in (BracketParseCorpusReader, CategorizedBracketParseCorpusReader)
     return "brackets" if has_brackets else "other"
 
@@ -130,21 +125,13 @@ def phrases_of_file(changes: Changes | None, reader: Any, corpus: str, file: str
 def _own_phrases(reader: Any, corpus: str, file: str, changes: Changes, traces: bool = True) -> Iterable[Phrase] | None:
     """Read the trees of one file without NLTK; return None if only NLTK can read them.
 
-    Brackets that do not match are mended with a warning.
-
     `parse_brackets` reads plain brackets.  It is faster than NLTK, and does not cut a tree in two where a line is not
-    indented.  NLTK reads other brackets, such as those with comments."""
-    annotation = annotation_of(reader)
-    where = _place(corpus, file)
-    if annotation == "alpino":
-        return parse_alpino(reader.raw(file), where, changes)
-    if annotation == "brackets":
+    indented.  NLTK reads other brackets, such as those with comments, and files with brackets that do not match."""
+    if annotation_of(reader) == "brackets":
         own = Changes()
         text = _one_word_per_tag(reader.raw(file), own)
         with suppress(CorpusError):
-            trees = list(parse_brackets(_balance(text, own), where, own, traces=traces))
-            if own.counts[_MENDED]:
-                warnings.warn(f"{where}: brackets that do not match were mended at the end of their tree", stacklevel=3)
+            trees = list(parse_brackets(text, _place(corpus, file), own, traces=traces))
             changes.add(own)
             return trees
     return None
@@ -161,21 +148,6 @@ def _one_word_per_tag(text: str, changes: Changes) -> str:
     if n_lemmas:
         changes.counts[LEMMAS] += n_lemmas
     return text
-
-
-def _balance(text: str, changes: Changes) -> str:
-    """Add or remove closing brackets at the end of each tree, where a tree opens with `( (`."""
-    before, *trees = _UNLABELLED.split(text)
-    if before.strip():
-        return text
-    surplus = [tree.count(")") - tree.count("(") for tree in trees]
-    if mended := sum(map(bool, surplus)):
-        changes.counts[_MENDED] = mended
-    # Remove the last `extra` closing brackets of a tree, or add the missing ones.
-    return "".join(
-        tree[::-1].replace(")", "", extra)[::-1] if extra > 0 else tree + ")" * -extra
-        for tree, extra in zip(trees, surplus, strict=True)
-    )
 
 
 def _phrases_by_nltk(reader: Any, file: str, where: str, changes: Changes) -> Iterator[Phrase]:
@@ -209,6 +181,7 @@ def phrases_from_nltk(trees: Iterable[Any], changes: Changes | None = None) -> I
     Raises the errors of `phrase_from_nltk`, ValueError for a label with white space or a bracket, and EstimationError
     for a tree without words, with the number of the tree.
 
+    >>> import warnings
     >>> from nltk.tree import Tree
     >>> changes = Changes()
     >>> trees = [Tree("NN", ["rain"]), Tree("S", [("It", "PRP"), ("rains", "VBZ")])]
@@ -280,8 +253,7 @@ def words_of_file(changes: Changes | None, reader: Any, corpus: str, file: str) 
 def _tokens(reader: Any, corpus: str, file: str, changes: Changes, column: str | None) -> Iterator[list[_Token]]:
     """Read the sentences of a file: `_own_phrases` reads those of trees if it can, and NLTK reads all others.
 
-    In trees, NLTK takes a line that is not indented for another sentence.  In Alpino, it drops brackets, and leaves
-    &apos; as it is."""
+    In trees, NLTK takes a line that is not indented for another sentence."""
     phrases = _own_phrases(reader, corpus, file, changes) if column is None else None
     if phrases is not None:
         for tree in phrases:
@@ -351,91 +323,3 @@ def _check_pair(word: Any, tag: Any) -> tuple[str, str]:
     if not (isinstance(tag, str) and tag):
         raise ValueError(f"expected a tag for the word {word!r:.80}, got {tag!r:.80}")
     return _check_word(word, tag), intern(str(tag))
-
-
-# The Alpino Treebank
-
-_Block = tuple[int, int, Phrase]  # the place of the first word, the place after the last word, the phrase
-
-
-def parse_alpino(text: str, source: str = "<string>", changes: Changes | None = None) -> Iterator[Phrase]:
-    """Read the trees of a text in Alpino's XML; the labels are the attributes `cat` and `pos`.
-
-    The treebank keeps punctuation outside all constituents; here it is moved into the lowest constituent around it.  A
-    constituent that is still discontinuous is split into phrases of the same label, one for each unbroken sequence of
-    its words (Boyd 2007, Discontinuity Revisited).  A node that has only an index, which mentions a constituent for the
-    second time, is dropped.
-
-    Raises `CorpusError`, which names `source` and the place, for text that is not XML, a node without one of
-    these attributes, and a sentence with missing words.
-
-    >>> tree, = parse_alpino('''<alpino><alpino_ds><node cat="top">
-    ...     <node cat="np"><node begin="0" pos="noun" word="huis"/><node begin="2" pos="adj" word="groot"/></node>
-    ...     <node begin="1" pos="verb" word="is"/>
-    ... </node></alpino_ds></alpino>''')
-    >>> print(tree.bracketed())
-    (top (np (noun huis)) (verb is) (np (adj groot)))
-    """
-    changes = Changes() if changes is None else changes
-    number = 0
-    try:
-        for _, element in ElementTree.iterparse(StringIO(text)):
-            if element.tag == "alpino_ds":
-                number += 1
-                yield _phrase(element, changes)
-                element.clear()
-    except (ElementTree.ParseError, LookupError, ValueError) as error:
-        raise CorpusError(f"{source}, after sentence {number}: not Alpino's XML ({error}); restore the file") from error
-
-
-def _phrase(sentence: ElementTree.Element, changes: Changes) -> Phrase:
-    """Make the tree of a sentence, from the last node to the first."""
-    nodes = list(sentence.iter("node"))
-    words = {node: _word(node) for node in nodes if "word" in node.attrib}
-    # The punctuation that is in no constituent so far, by its place.
-    loose = {block[0]: block for block in words.values() if _is_punctuation(block)}
-    if loose:
-        changes.counts["punctuation marks moved into constituents"] += len(loose)
-    done: list[list[_Block]] = []  # the blocks of subtrees whose parents are still to come
-    for node in reversed(nodes):
-        below = [block for _ in node.findall("node") for block in done.pop()]
-        if node is nodes[0]:  # the root takes the punctuation that filled no gap
-            below += loose.values()
-        if block := words.get(node):
-            done.append([] if _is_punctuation(block) else [block])
-        else:  # a node that only mentions another one has nothing below, and no blocks
-            runs = _runs(below, loose)
-            done.append([_constituent(node.attrib["cat"], run) for run in runs])
-            if len(runs) != 1:
-                kind = "discontinuous constituents divided" if runs else "second mentions of constituents removed"
-                changes.counts[kind] += 1
-    ((_, _, phrase),) = done.pop()
-    return phrase
-
-
-def _word(node: ElementTree.Element) -> _Block:
-    """Make the block of a word."""
-    begin = int(node.attrib["begin"])
-    return begin, begin + 1, Phrase(node.attrib["pos"], (node.attrib["word"],))
-
-
-def _is_punctuation(block: _Block) -> bool:
-    """Tell whether a block is a punctuation mark."""
-    return block[2].label == "punct"
-
-
-def _constituent(label: str, run: list[_Block]) -> _Block:
-    """Put blocks without gaps under a label."""
-    return run[0][0], run[-1][1], Phrase(label, tuple(phrase for _, _, phrase in run))
-
-
-def _runs(blocks: list[_Block], loose: dict[int, _Block]) -> list[list[_Block]]:
-    """Divide blocks into groups without gaps; loose punctuation fills a gap."""
-    runs: list[list[_Block]] = []
-    for block in sorted(blocks, key=lambda block: block[0]):
-        gap = range(runs[-1][-1][1], block[0]) if runs else range(0)
-        if runs and all(place in loose for place in gap):
-            runs[-1] += [*(loose.pop(place) for place in gap), block]
-        else:
-            runs.append([block])
-    return runs

@@ -11,11 +11,10 @@ from typing import Literal, NamedTuple
 
 __all__ = ["Annotation", "CorpusFiles"]
 
-Annotation = Literal["brackets", "alpino", "dependencies", "other"]
+Annotation = Literal["brackets", "dependencies", "other"]
 
 # The folder, the names of the files, their encoding and their annotation, as in `nltk.corpus`.
 _CORPORA: dict[str, tuple[str, str, str, Annotation]] = {
-    "alpino": ("alpino", r"alpino\.xml", "ISO-8859-1", "alpino"),
     "cess_cat": ("cess_cat", r"(?!\.).*\.tbf", "ISO-8859-15", "brackets"),
     "cess_esp": ("cess_esp", r"(?!\.).*\.tbf", "ISO-8859-15", "brackets"),
     "dependency_treebank": ("dependency_treebank", r".*\.dp", "ascii", "dependencies"),

@@ -1,4 +1,4 @@
-"""Treebanks by name, the readers of NLTK's corpora against NLTK, and small examples of the Alpino reader."""
+"""Treebanks by name, and the readers of NLTK's corpora against NLTK."""
 
 import os
 import re
@@ -18,7 +18,6 @@ from spectral_latent.constituency.cleaning import without_empty
 from spectral_latent.corpora import (
     CorpusError,
     constituency_trees,
-    parse_alpino,
     parse_brackets,
     phrase_from_nltk,
     phrases_from_nltk,
@@ -59,6 +58,11 @@ def test_an_error_names_the_file_in_the_folder(tmp_path: Path) -> None:
         list(constituency_trees(tmp_path))
 
 
+def test_alpino_is_converted_first() -> None:
+    with pytest.raises(CorpusError, match=r"nltk:alpino:dev: .*benchmarks\.alpino"):
+        constituency_trees("nltk:alpino:dev")
+
+
 @pytest.mark.parametrize("name", ["nosuchcorpus", "reader", "stopwords_", ""])
 def test_nltk_does_not_know_the_corpus(name: str) -> None:
     with pytest.raises(CorpusError, match="NLTK has no such treebank"):
@@ -93,7 +97,7 @@ def test_files_of_treebanks_are_found_without_nltk(
     assert "nltk" not in sys.modules
 
 
-@pytest.mark.parametrize("corpus", ["treebank", "cess_esp", "alpino"])
+@pytest.mark.parametrize("corpus", ["treebank", "cess_esp"])
 def test_files_of_treebanks_are_those_that_nltk_names(
     corpus: str, require_corpus: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,13 +142,6 @@ def test_what_nltk_mends_in_brackets(install: Install) -> None:
     assert trees == [phrase_from_nltk(tree) for tree in corpus.parsed_sents()]
 
 
-def test_brackets_that_do_not_match_are_mended_with_a_warning(install: Install) -> None:
-    install({"a.mrg": "( (S (A a)))\n( (S (B b))\n( (S (C c)) (D d))))\n( (S (E e)))"})
-    with pytest.warns(UserWarning, match=r"nltk:toy, file a\.mrg: brackets that do not match were mended"):
-        trees = list(constituency_trees("nltk:toy"))
-    assert brackets(trees) == ["(S (A a))", "(S (B b))", "( (S (C c)) (D d))", "(S (E e))"]
-
-
 def test_trees_that_nltk_cuts_are_counted(install: Install) -> None:
     """Line breaks without indentation make NLTK cut trees, which its own objects then lack."""
     corpus = install({"a.mrg": "(S\n (NP (NN a))\n(VP (VB b)))\n", "b.mrg": "(S (NN c))\n"})
@@ -155,7 +152,7 @@ def test_trees_that_nltk_cuts_are_counted(install: Install) -> None:
     assert changes.counts.total() == 2
 
 
-@pytest.mark.parametrize("name", ["treebank", "cess_esp", "alpino"])
+@pytest.mark.parametrize("name", ["treebank", "cess_esp"])
 def test_words_and_tags_of_treebanks_need_no_nltk(name: str, require_corpus: Callable[[str], Any]) -> None:
     """They are those that are read once NLTK is imported."""
     require_corpus(name)
@@ -242,24 +239,6 @@ def test_other_readers_are_read_by_nltk(install: Install) -> None:
     install({"parsed": line + "#2:1.[0] S(agent:NP(Head:Nhaa:我)#。\n"}, SinicaTreebankCorpusReader)
     with pytest.raises(CorpusError, match="nltk:toy, file parsed, sentence 2: "):
         list(constituency_trees("nltk:toy"))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<alpino><alpino_ds>",
-        "(S (NN a))",
-        "<a><alpino_ds/></a>",
-        "<a><alpino_ds><node cat='top'/></alpino_ds></a>",
-        "<a><alpino_ds><node><node begin='0' pos='noun' word='a'/></node></alpino_ds></a>",
-        "<a><alpino_ds><node cat='top'><node begin='x' pos='noun' word='a'/></node></alpino_ds></a>",
-        "<a><alpino_ds><node cat='t'><node begin='0' pos='n' word='a'/><node begin='2' pos='n' word='b'/></node>"
-        "</alpino_ds></a>",
-    ],
-)
-def test_alpino_errors(text: str) -> None:
-    with pytest.raises(CorpusError, match=r"alpino\.xml, after sentence \d: not Alpino's XML"):
-        list(parse_alpino(text, "alpino.xml"))
 
 
 def test_penn_treebank_sample_is_that_of_nltk(require_corpus: Callable[[str], Any]) -> None:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, get_args
 
 from spectral_latent.corpora import (
     CorpusError,
-    parse_alpino,
     parse_brackets,
     parse_partial,
     parse_partial_conllu,
@@ -49,9 +48,6 @@ CONLLU = """# sent_id = 1
 """
 TAB = "Dogs\tNNS\t2\tnsubj\nbark\tVBP\t0\troot\n\nYes\tUH\t0\troot\n"
 TAGGED = "They/PRP left/VBD 1\\/2/CD ./.\n\nDogs/NNS bark/VBP\n"
-ALPINO = """<alpino><alpino_ds><node cat="top">
-<node cat="np"><node begin="0" pos="noun" word="huis"/><node begin="2" pos="adj" word="groot"/></node>
-<node begin="1" pos="verb" word="is"/></node></alpino_ds></alpino>"""
 ROWS = """{"sent_id": "a", "words": ["They", "left"], "tags": ["PRP", "VBD"], "other": {"x": [1.5, null]}}
 {"id": 7, "text": "Dogs bark. Why?"}
 """
@@ -101,7 +97,6 @@ FORMATS: dict[str, Format] = {
     "partial conllu": Format(PARTIAL_CONLLU, parse_partial_conllu),
     "tab": Format(TAB, lambda text, source: parse_conllu(in_conllu(text), source)),
     "tagged": Format(TAGGED, parse_tagged, lambda rows: "".join(" ".join(map("/".join, row)) + "\n" for row in rows)),
-    "alpino": Format(ALPINO, parse_alpino),
     "rows": Format(
         ROWS, lambda text, source: parse_json_rows(enumerate(text.split("\n"), start=1), source), _json_rows
     ),

@@ -6,11 +6,13 @@ from itertools import groupby
 from typing import Any
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.alpino import parse_alpino
 from spectral_latent.constituency import Phrase
-from spectral_latent.corpora import parse_alpino
+from spectral_latent.corpora import CorpusError
 
 Spans = Counter[tuple[str, int, int]]  # label, first and last word, in words that are not punctuation
 SHAPES = st.recursive(st.none(), lambda below: st.lists(below, min_size=1, max_size=3), max_leaves=9)
@@ -84,3 +86,21 @@ def test_a_phrase_for_every_stretch(sentence: ElementTree.Element) -> None:
     words = {int(node.attrib["begin"]): node.attrib["word"] for node in sentence.iter("node") if "word" in node.attrib}
     assert list(tree.words()) == [words[place] for place in sorted(words)]
     assert read(tree) == annotated(sentence)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<alpino><alpino_ds>",
+        "(S (NN a))",
+        "<a><alpino_ds/></a>",
+        "<a><alpino_ds><node cat='top'/></alpino_ds></a>",
+        "<a><alpino_ds><node><node begin='0' pos='noun' word='a'/></node></alpino_ds></a>",
+        "<a><alpino_ds><node cat='top'><node begin='x' pos='noun' word='a'/></node></alpino_ds></a>",
+        "<a><alpino_ds><node cat='t'><node begin='0' pos='n' word='a'/><node begin='2' pos='n' word='b'/></node>"
+        "</alpino_ds></a>",
+    ],
+)
+def test_alpino_errors(text: str) -> None:
+    with pytest.raises(CorpusError, match=r"alpino\.xml, after sentence \d: not Alpino's XML"):
+        list(parse_alpino(text, "alpino.xml"))
