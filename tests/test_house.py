@@ -430,7 +430,7 @@ LINES: dict[str, tuple[int, int]] = {
     "graphs": (318, 115),
     "reranking": (763, 391),
     "evaluation": (1007, 351),
-    "corpora": (2515, 626),  # and tables of separated values
+    "corpora": (2423, 600),  # and tables of separated values
     "kinds": (71, 21),
     "cli": (3470, 521),  # with what was in the room `tasks`
     "__main__": (4, 1),
