@@ -36,14 +36,14 @@ class Answer(NamedTuple):
 
 
 @contextmanager
-def users_errors() -> Iterator[None]:
-    """Turn a ValueError about the user's data into a CorpusError, which has its message."""
+def users_errors(source: str = "") -> Iterator[None]:
+    """Turn a ValueError about the user's data into a CorpusError, which has its message after the source."""
     try:
         yield
     except ValueError as error:
         from spectral_latent.corpora import CorpusError
 
-        raise error if isinstance(error, CorpusError) else CorpusError(str(error)) from error
+        raise error if isinstance(error, CorpusError) else CorpusError(f"{source}{error}") from error
 
 
 def asks_for_json(json: bool, output: Path | None) -> bool:

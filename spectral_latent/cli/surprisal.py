@@ -10,10 +10,14 @@ from functools import partial
 from io import StringIO
 from typing import Any, Literal
 
-from spectral_latent.cli.answers import Answer, answers, asks_for_json, write_answers
+import click
+
+from spectral_latent.cli.answers import Answer, answers, asks_for_json, users_errors, write_answers
+from spectral_latent.cli.console import bar
 from spectral_latent.cli.models import load_for
 from spectral_latent.cli.options import AnswersFile, AsJson, Command, Files, FromText, InputFormat, Jobs, function_for
-from spectral_latent.cli.sentences import Input, InputSentence, read_sentences, tell_of_tags
+from spectral_latent.cli.outputs import results
+from spectral_latent.cli.sentences import Input, InputSentence, read_sentences, read_text, tell_of_tags
 
 __all__ = ["COMMAND"]
 
@@ -25,6 +29,8 @@ def surprisal(
     files: Files = ("-",),
     *,
     unit: Literal["bits", "nats"] = "bits",
+    items: str | None = None,
+    by: tuple[str, ...] = (),
     format_: InputFormat = None,
     text: FromText = False,
     json_: AsJson = False,
@@ -41,16 +47,59 @@ def surprisal(
     Examples:
       echo "The horse raced past the barn fell ." | spectral-latent surprisal wsj.model
       spectral-latent surprisal wsj.model sentences.txt --unit nats -o surprisal.tsv
+      spectral-latent surprisal en items.csv --items text --by item --by condition
 
-    unit: bits, or nats, which are 1.44 bits."""
+    unit: bits, or nats, which are 1.44 bits.
+    items: the column of text of FILE, a CSV or TSV: sentences, which words with their marks divide, or regions if --by
+      is given; rows come back with characters, words, unseen words and sums.
+    by: a column that is the same in all regions of a sentence."""
+    if wrong := items is None and [file for file in files if file.lower().endswith((".csv", ".tsv"))]:
+        raise click.UsageError(f"{wrong[0]} is a table; name its column of text by --items")
+    if (items is None and by) or (items is not None and (format_ or text)):
+        raise click.UsageError("--by is for --items; --format and --text are not")
     loaded = load_for(model)
     read = function_for(loaded.kind, model, {})
+    if items is not None:
+        _write_items(loaded, model, files, items, by, unit, asks_for_json(json_, output), output)
+        return
     given = _whole(read(loaded, model, files, "text" if text else format_))
     ask = partial(_surprisal, unit=unit, has_tags=loaded.kind == "dependency", as_json=asks_for_json(json_, output))
     found = answers(ask, loaded, given, jobs, "Reading")
     if not asks_for_json(json_, output):
         found = _with_header(found)
     write_answers(given, found, output)
+
+
+def _write_items(
+    model: Any, file: str, files: Sequence[str], column: str, by: Sequence[str], unit: Any, as_json: bool, output: Any
+) -> None:
+    """Write the rows of tables with the sums of surprisal over their regions."""
+    from spectral_latent.corpora import parse_table
+    from spectral_latent.dependency import DependencySentence
+    from spectral_latent.model import surprisal_of_regions
+
+    def ask(words: list[str]) -> Any:
+        """Compute the surprisal of words, which have no tags."""
+        return model.surprisal(DependencySentence.of(words) if model.kind == "dependency" else words, unit)
+
+    names: list[str] = []
+    with results(output) as write:
+        for each in files:
+            text, source = read_text(each)
+            separator, rows = parse_table(text, source)
+            with users_errors(f"{source}: "):
+                found = surprisal_of_regions(rows, column, ask, _tokenisation(model, file), by)
+                for row in bar(found, "Reading", beside_output=output is None):
+                    if as_json:
+                        cells = {name: finite(x) if isinstance(x, float) else x for name, x in row.items()}
+                        write(json.dumps(cells, ensure_ascii=False) + "\n")
+                        continue
+                    if not names:
+                        names = list(row)
+                        write(_row(names, separator))
+                    elif names != list(row):
+                        raise ValueError("other columns than the first table has; give tables with the same")
+                    write(_row([f"{x:.6f}" if isinstance(x, float) else x for x in row.values()], separator))
 
 
 def read_words(model: Any, _file: str, files: Sequence[str], form: Any) -> Input:
@@ -64,14 +113,21 @@ def read_tagged(model: Any, _file: str, files: Sequence[str], form: Any) -> Inpu
 
 
 def read_observations(model: Any, file: str, files: Sequence[str], form: Any) -> Input:
-    """Read words for a model that may have learnt from anything; it has no way of its own to divide raw text."""
+    """Read words for a model that may have learnt from anything."""
+    return tell_of_tags(read_sentences(files, form, _tokenisation(model, file)))
+
+
+def _tokenisation(model: Any, file: str) -> Any:
+    """Find the way to divide raw text, of which a hidden Markov model knows only its observations."""
+    if model.kind != "hmm":
+        return model.tokenisation
     from spectral_latent.files import ModelFileError
     from spectral_latent.tokenisation import Tokenisation
 
     known = model.observations.known
     if wrong := [word for word in known if not isinstance(word, str)]:
         raise ModelFileError(f"{file}: the observation {wrong[0]!r} is not a string; use the model in Python")
-    return tell_of_tags(read_sentences(files, form, Tokenisation(frozenset(known))))
+    return Tokenisation(frozenset(known))
 
 
 def _whole(given: Input) -> Input:
@@ -124,10 +180,10 @@ def finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _row(cells: Iterable[object]) -> str:
-    """Write a row of a table with tabs, quoted as the `csv` module, pandas and R read it."""
+def _row(cells: Iterable[object], separator: str = "\t") -> str:
+    """Write a row of a table, quoted as the `csv` module, pandas and R read it."""
     row = StringIO()
-    csv.writer(row, dialect="excel-tab", lineterminator="\n").writerow(cells)
+    csv.writer(row, delimiter=separator, lineterminator="\n").writerow(cells)
     return row.getvalue()
 
 

@@ -69,6 +69,7 @@ def folder(run: Run, treebank: Path, tmp_path_factory: pytest.TempPathFactory) -
         shutil.copy(treebank, folder / name)
     for name in ("sentences.txt", "text.txt", "new.txt", "long.txt", "news.tok"):
         (folder / name).write_text("They see it .\n" * 3)
+    (folder / "items.csv").write_text("item,condition,text\n1,a,They see\n1,a,it.\n")
     models = {}
     for kind, source in SOURCES.items():
         models[kind] = folder / kind

@@ -14,6 +14,7 @@ from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.grammar import Limits
+from spectral_latent.model import surprisal_of_regions
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger
 from tests.cli.conftest import Run
 
@@ -51,6 +52,46 @@ def test_readers_of_tables_find_every_row(run: Run, model: Path) -> None:
     assert [row[:3] for row in rows] == [["1", str(n), word] for n, word in enumerate(words, 1)] + [["2", "1", '"']]
     pandas = pytest.importorskip("pandas")
     assert pandas.read_csv(io.StringIO(found), sep="\t", keep_default_na=False)["word"].tolist() == [*words, '"']
+
+
+ITEMS = [["item", "rt", "text"], ["1", "310", "They see"], ["1", "402", "it,\tzebras ."], ["2", "", "They left it."]]
+
+
+@pytest.mark.parametrize("separator", [",", "\t", ";"])
+def test_items_come_back_with_sums_of_their_regions(run: Run, model: Path, tmp_path: Path, separator: str) -> None:
+    """In a table with the same separator, or as JSON: from several files, and into a file."""
+    for name, rows in (("a.csv", ITEMS[:3]), ("b.TSV", [ITEMS[0], ITEMS[3]])):
+        with (tmp_path / name).open("w", newline="") as file:
+            csv.writer(file, delimiter=separator).writerows(rows)
+    parser = ConstituencyModel.load(model)
+    rows = [dict(zip(ITEMS[0], row, strict=True)) for row in ITEMS[1:]]
+    wanted = list(surprisal_of_regions(rows, "text", parser.surprisal, parser.tokenisation, ["item"]))
+    assert [row["words"] for row in wanted] == [2, 4, 4] and wanted[1]["unseen"] == 2
+    command = ("surprisal", model, tmp_path / "a.csv", tmp_path / "b.TSV", "--items", "text", "--by", "item")
+    assert run(*command, "-o", tmp_path / "out").exit_code == 0
+    with (tmp_path / "out").open(newline="") as file:
+        found = list(csv.DictReader(file, delimiter=separator))
+    for row, other in zip(found, wanted, strict=True):
+        assert list(row) == list(other)
+        assert [row[name] for name in ITEMS[0]] == [other[name] for name in ITEMS[0]]
+        assert [float(row[name]) for name in other.keys() - ITEMS[0]] == pytest.approx(
+            [other[name] for name in other.keys() - ITEMS[0]], abs=1e-6
+        )
+    assert [json.loads(line) for line in run(*command, "--json").stdout.splitlines()] == wanted
+
+
+def test_items_that_cannot_be_read(run: Run, model: Path, tmp_path: Path) -> None:
+    items = tmp_path / "items.csv"
+    items.write_text("item,text\n1,They see it.\n2,it, too\n")
+    for arguments, code, told in (
+        ((items,), 2, "items.csv is a table; name its column of text by --items"),
+        (("--by", "item"), 2, "--by is for --items"),
+        ((items, "--items", "text", "--text"), 2, "--format and --text are not"),
+        ((items, "--items", "txt"), 1, "items.csv: row 1 has no column 'txt', but item, text"),
+        ((items, "--items", "text"), 1, "items.csv, line 3: 3 cells, but 2 columns"),
+    ):
+        found = run("surprisal", model, *arguments, stdin="")
+        assert (found.exit_code, told in found.stderr) == (code, True), found.stderr
 
 
 def test_json(run: Run, model: Path, tmp_path: Path) -> None:
