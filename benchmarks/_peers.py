@@ -12,9 +12,9 @@ from typing import Any
 
 from spectral_latent.constituency import Phrase
 from spectral_latent.corpora import parse_conllu, to_conllu
-from spectral_latent.corpora.nbest import read_nbest
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.evaluation import GoldTree
+from spectral_latent.reranking import read_nbest
 from spectral_latent_nltk import sentence_from_nltk, sentence_to_nltk
 
 Sentences = Sequence[DependencySentence]

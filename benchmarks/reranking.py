@@ -26,7 +26,6 @@ import numpy as np
 
 from spectral_latent.constituency import ConstituencyModel, preset
 from spectral_latent.corpora import constituency_trees, dependency_trees
-from spectral_latent.corpora.nbest import read_nbest
 from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import GoldTree
@@ -47,6 +46,7 @@ from spectral_latent.reranking import (
     NBest,
     Parser,
     parser_nbest,
+    read_nbest,
 )
 from spectral_latent.trees import IntArray
 

@@ -15,8 +15,7 @@ import pytest
 from nltk import DependencyGraph
 
 from spectral_latent import load
-from spectral_latent.corpora.nbest_output import write_nbest
-from spectral_latent.reranking import parser_nbest
+from spectral_latent.reranking import parser_nbest, write_nbest
 from spectral_latent_nltk import phrase_to_nltk
 from tests.documents import documents
 from tests.toy import toy_treebank

@@ -49,9 +49,9 @@ ROOMS = (
     "anchors",
     "dependency",
     "graphs",
+    "corpora",
     "reranking",
     "evaluation",
-    "corpora",
     "kinds",
     "cli",
     "__main__",
@@ -428,7 +428,7 @@ LINES: dict[str, tuple[int, int]] = {
     "anchors": (547, 192),
     "dependency": (2415, 610),  # exports what packages on top need
     "graphs": (318, 115),
-    "reranking": (763, 391),
+    "reranking": (763, 391),  # readers and writers of n-best lists came from corpora
     "evaluation": (1007, 351),
     "corpora": (2423, 600),  # and tables of separated values
     "kinds": (71, 21),

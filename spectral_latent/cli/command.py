@@ -52,7 +52,7 @@ LEFT: Mapping[str, str] = {  # what to use in the place of commands and options 
     "--candidates": _RERANK,
     "--universal": "give --column universal",
     "--unsupervised": "leave it out: models without labels are compared by their states",
-    "--choose-states": "use `spectral_latent.evaluation.with_chosen_states` in Python",
+    "--choose-states": "use `benchmarks.papers.narayan2016` in a checkout of the project",
     "--first": f"{_IN_PYTHON}: DependencyOptions(attachment=Attachment(first_side=...))",
     "--no-spelling": f"{_IN_PYTHON}: AnchorOptions(spelling=False)",
     "--no-templates": "rerankers have no such features any more",

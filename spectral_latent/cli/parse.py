@@ -139,9 +139,8 @@ def _as_json(sentence: InputSentence, parses: Any) -> str:
     """Write the trees of a sentence as a line of JSON, which `rerank` reads; comments after a table are left out."""
     if not sentence.is_whole:
         return ""
-    from spectral_latent.corpora.nbest_output import write_nbest
     from spectral_latent.model import Parses
-    from spectral_latent.reranking import parses_to_nbest
+    from spectral_latent.reranking import parses_to_nbest, write_nbest
 
     return "".join(write_nbest([parses_to_nbest(parses or Parses(), sentence.sent_id)], "json"))
 

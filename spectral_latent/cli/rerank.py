@@ -34,9 +34,8 @@ from spectral_latent.cli.sentences import read_text
 from spectral_latent.cli.sources import dependency_entries, gold_trees, rooted_sentences, treebank
 
 if TYPE_CHECKING:
-    from spectral_latent.corpora.nbest import NBestFormat
     from spectral_latent.evaluation.reranking import CandidateScores
-    from spectral_latent.reranking import LatentModels, NBest, Reranker
+    from spectral_latent.reranking import LatentModels, NBest, NBestFormat, Reranker
 
 __all__ = ["COMMAND"]
 
@@ -99,7 +98,7 @@ def apply(
       spectral-latent rerank apply reranker.model new.nbest --model wsj.model -o new.trees
 
     lists_: write all trees, each with the reranker's score first."""
-    from spectral_latent.corpora.nbest_output import best_trees, write_nbest
+    from spectral_latent.reranking import best_trees, write_nbest
 
     loaded = _load_reranker(reranker, model)
     nbest = _read_lists(lists, format_)
@@ -171,8 +170,7 @@ def lists(
     n_best: the largest number of trees of a sentence.
     folds: parse each of N parts of the trees by a model of the other parts."""
     from spectral_latent.constituency import Changes
-    from spectral_latent.corpora.nbest_output import write_nbest
-    from spectral_latent.reranking import jackknifed_nbest, parser_nbest
+    from spectral_latent.reranking import jackknifed_nbest, parser_nbest, write_nbest
 
     parser = load_for(model)
     changes = Changes()
@@ -209,7 +207,7 @@ class _Lists(NamedTuple):
 def _read_lists(file: str, form: NBestFormat | None) -> _Lists:
     """Read the lists of a file, or of standard input for `-`; without a format, guess it."""
     from spectral_latent.corpora import CorpusError
-    from spectral_latent.corpora.nbest import nbest_format, parse_nbest
+    from spectral_latent.reranking import nbest_format, parse_nbest
 
     text, source = read_text(file, "lists")
     if not text.strip():

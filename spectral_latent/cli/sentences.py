@@ -359,7 +359,7 @@ def _has_words(table: str) -> bool:
 
 def _with_lines(parsed: Iterable[tuple[DependencySentence, Sequence[int]]], text: str) -> Iterator[InputSentence]:
     """Give each sentence of a table its lines, up to the empty line after its words; the last lines have no words."""
-    from spectral_latent.corpora.nbest import comment_value
+    from spectral_latent.corpora.conllu import comment_value
 
     lines = text.split("\n")
     lines = [*(f"{line}\n" for line in lines[:-1]), *filter(None, lines[-1:])]

@@ -25,6 +25,8 @@ from spectral_latent.model import Partial
 
 __all__ = [
     "CONLLU",
+    "comment_key",
+    "comment_value",
     "count_no_words",
     "parse_conllu",
     "parse_partial_conllu",
@@ -39,6 +41,7 @@ CONLLU = (".conllu", ".conll", ".conllx")  # the endings of the names of files i
 _COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 _FORM, _HEAD = _COLUMNS.index("FORM"), _COLUMNS.index("HEAD")
 _READ = _COLUMNS[: _COLUMNS.index("DEPREL") + 1]  # the columns that are read
+_COMMENT = re.compile(r"([^\s=]+)\s*=\s*(.*)")
 _FORBIDS = "!"  # before the heads that a word must not have
 _NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 _NO_WORD = re.compile(r"(0|[1-9][0-9]{0,8})([-.])([1-9][0-9]{0,8})")  # 3-4, a token of two words; 3.1, an empty node
@@ -289,3 +292,15 @@ def writable(name: str, value: str) -> str:
             f"the {name} {value!r} cannot be written; give _ for what is not known, and no tab or line break"
         )
     return value
+
+
+def comment_key(comment: str) -> str:
+    """Return the name in a comment `name = value`; an empty string for any other comment."""
+    match = _COMMENT.fullmatch(comment)
+    return match[1] if match else ""
+
+
+def comment_value(sentence: DependencySentence, key: str) -> str | None:
+    """Return the value of a sentence's first comment of this name, or None."""
+    comment = next((comment for comment in sentence.comments if comment_key(comment) == key), None)
+    return None if comment is None else comment.partition("=")[2].strip()

@@ -1,6 +1,5 @@
 """Score parses and tags against gold annotation."""
 
-from spectral_latent.evaluation.held_out import HeldOut, with_chosen_states
 from spectral_latent.evaluation.models import (
     GoldTree,
     ParserEvaluation,
@@ -28,7 +27,6 @@ __all__ = [
     "AttachmentScore",
     "BracketScores",
     "GoldTree",
-    "HeldOut",
     "ParserEvaluation",
     "Perplexity",
     "TaggerEvaluation",
@@ -44,5 +42,4 @@ __all__ = [
     "score_columns",
     "score_tags",
     "v_measure",
-    "with_chosen_states",
 ]

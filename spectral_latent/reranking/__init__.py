@@ -13,6 +13,8 @@ from spectral_latent.reranking.candidates import (
 )
 from spectral_latent.reranking.choice import CandidateChoice, RerankerOptions
 from spectral_latent.reranking.features import BaseFeatures, FeatureTable, LatentFeatures
+from spectral_latent.reranking.lists import NBestFormat, nbest_format, parse_nbest, read_nbest
+from spectral_latent.reranking.lists_output import best_trees, write_nbest
 from spectral_latent.reranking.reranker import LATENT, N_CANDIDATES, CandidateFeatures, LatentModels, Reranker
 
 __all__ = [
@@ -27,12 +29,18 @@ __all__ = [
     "LatentFeatures",
     "LatentModels",
     "NBest",
+    "NBestFormat",
     "Parser",
     "Reranker",
     "RerankerOptions",
     "Tree",
+    "best_trees",
     "jackknifed_nbest",
+    "nbest_format",
+    "parse_nbest",
     "parser_nbest",
     "parses_to_nbest",
+    "read_nbest",
     "words_of",
+    "write_nbest",
 ]

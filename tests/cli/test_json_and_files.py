@@ -12,10 +12,10 @@ import pytest
 from spectral_latent.anchors import AnchorHMM
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.corpora import parse_conllu
-from spectral_latent.corpora.nbest import parse_nbest
 from spectral_latent.corpora.sources import in_conllu
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.inspection.anchors import anchor_rows
+from spectral_latent.reranking import parse_nbest
 
 Run = Callable[..., Any]
 

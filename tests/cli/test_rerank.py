@@ -9,12 +9,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from spectral_latent.corpora import dependency_trees, parse_brackets, to_conllu
-from spectral_latent.corpora.nbest import NBestFormat, parse_nbest, read_nbest
-from spectral_latent.corpora.nbest_output import write_nbest
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.evaluation import score_brackets
 from spectral_latent.files import load_model
-from spectral_latent.reranking import Candidate, NBest
+from spectral_latent.reranking import Candidate, NBest, NBestFormat, parse_nbest, read_nbest, write_nbest
 from tests.reranking.nbest_lists import last_first
 
 Run = Callable[..., Any]

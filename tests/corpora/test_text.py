@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from spectral_latent.corpora import CorpusError, parse_brackets
-from spectral_latent.corpora.nbest import parse_nbest
 from spectral_latent.corpora.text import decode, decode_all, read_text, utf8_chunks
+from spectral_latent.reranking import parse_nbest
 from tests.processes import is_linear
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from benchmarks.papers.narayan2016 import search_states
 from spectral_latent.estimation import Moments
-from spectral_latent.evaluation.held_out import search_states
 from tests.oracles import columns, same_moments
 
 TREES = columns([(0, (1, 0), (0, (1, 1), (2, (0, 2)))), (0, (1, 0), (1, 1)), (0, 2), (1, (0, 2), (1, 0))] * 20)

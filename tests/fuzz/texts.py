@@ -23,10 +23,9 @@ from spectral_latent.corpora import (
 )
 from spectral_latent.corpora.conllu import parse_conllu
 from spectral_latent.corpora.formats import Row, parse_json_rows
-from spectral_latent.corpora.nbest import NBestFormat, parse_nbest
-from spectral_latent.corpora.nbest_output import write_nbest
 from spectral_latent.corpora.sources import in_conllu
 from spectral_latent.corpora.text import decode
+from spectral_latent.reranking import NBestFormat, parse_nbest, write_nbest
 
 __all__ = ["FORMATS", "check", "check_content"]
 

@@ -1,4 +1,4 @@
-"""Write n-best lists in the formats that `nbest` describes, and trees that are chosen from the lists."""
+"""Write n-best lists in the formats that `lists` describes, and trees that are chosen from the lists."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from spectral_latent.constituency import Phrase
-from spectral_latent.corpora.conllu import to_conllu
-from spectral_latent.corpora.nbest import FAILED, JSON_COLUMNS, NBestFormat, comment_key, is_number
+from spectral_latent.corpora.conllu import comment_key, to_conllu
 from spectral_latent.dependency import DependencySentence
-from spectral_latent.reranking import Candidate, NBest
+from spectral_latent.reranking.candidates import Candidate, NBest
+from spectral_latent.reranking.lists import FAILED, JSON_COLUMNS, NBestFormat, is_number
 
 __all__ = ["best_trees", "write_nbest"]
 

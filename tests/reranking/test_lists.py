@@ -18,10 +18,18 @@ from nltk.tree import ProbabilisticTree, Tree
 from spectral_latent.constituency import Phrase
 from spectral_latent.corpora import CorpusError, parse_brackets
 from spectral_latent.corpora.conllu import parse_conllu
-from spectral_latent.corpora.nbest import NBestFormat, nbest_format, parse_nbest, read_nbest
-from spectral_latent.corpora.nbest_output import best_trees, write_nbest
 from spectral_latent.dependency import DependencySentence
-from spectral_latent.reranking import Candidate, CandidateError, NBest
+from spectral_latent.reranking import (
+    Candidate,
+    CandidateError,
+    NBest,
+    NBestFormat,
+    best_trees,
+    nbest_format,
+    parse_nbest,
+    read_nbest,
+    write_nbest,
+)
 from spectral_latent_nltk import to_nbest
 from tests.reranking.nbest_lists import dependency_lists, phrase_lists
 

@@ -23,11 +23,11 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from spectral_latent.constituency import Phrase
 from spectral_latent.corpora.brackets import parse_brackets
-from spectral_latent.corpora.conllu import parse_with_lines
+from spectral_latent.corpora.conllu import comment_value, parse_with_lines
 from spectral_latent.corpora.formats import Guess, sniff_format
 from spectral_latent.corpora.text import CorpusError, Line, read_text
 from spectral_latent.dependency import DependencySentence
-from spectral_latent.reranking import Candidate, CandidateError, NBest
+from spectral_latent.reranking.candidates import Candidate, CandidateError, NBest
 
 __all__ = [
     "FAILED",
@@ -35,8 +35,6 @@ __all__ = [
     "JSON_COLUMNS",
     "NBestFormat",
     "WrittenList",
-    "comment_key",
-    "comment_value",
     "is_number",
     "nbest_format",
     "parse_nbest",
@@ -57,7 +55,6 @@ _NUMBER = re.compile(
 _COUNT = re.compile("[0-9]{1,9}")
 # What must be a number: no name begins with a sign, or is what programs write for a missing or an infinite number.
 _SCORE = re.compile(r"[+-].*|nan|none|null|n/a", re.IGNORECASE)
-_COMMENT = re.compile(r"([^\s=]+)\s*=\s*(.*)")
 
 
 class WrittenList(NamedTuple):
@@ -193,18 +190,6 @@ def _json_candidate(entry: Any, sentence: DependencySentence | None, line: Line)
     others = entry.get("other_scores", [])
     scores = [score, *(others if isinstance(others, list) else [others])]
     return Candidate.of(tree, [] if scores == [None] else _numbers(map(str, scores), line))
-
-
-def comment_key(comment: str) -> str:
-    """Return the name in a comment `name = value`; an empty string for any other comment."""
-    match = _COMMENT.fullmatch(comment)
-    return match[1] if match else ""
-
-
-def comment_value(sentence: DependencySentence, key: str) -> str | None:
-    """Return the value of a sentence's first comment of this name, or None."""
-    comment = next((comment for comment in sentence.comments if comment_key(comment) == key), None)
-    return None if comment is None else comment.partition("=")[2].strip()
 
 
 def is_number(text: str) -> bool:

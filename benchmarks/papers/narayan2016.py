@@ -17,14 +17,14 @@ from spectral_latent.constituency import ConstituencyModel, Phrase, PhraseGramma
 from spectral_latent.estimation import (
     Listener,
     Moments,
+    Progress,
     Projection,
     Spectral,
     operators_from_moments,
     silent,
     spectral_moments,
 )
-from spectral_latent.estimation.progress import Progress
-from spectral_latent.evaluation.scores import score_brackets
+from spectral_latent.evaluation import score_brackets
 from spectral_latent.grammar import Training
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import IntArray
