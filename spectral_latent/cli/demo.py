@@ -68,8 +68,8 @@ def _english() -> Iterator[str]:
     model: Any = load("en")
     text, words = ([token.word for token in model.tokenisation.words(text)] for text in (_TEXT, _GARDEN_PATH))
     (parses,) = model.parse_all([text], scored=False)  # whose functions need not be compiled, too
-    yield _drawn(parses[0].tree)
-    yield f"Surprisal of each word after the words before it, in bits: {_GARDEN_PATH}"
+    yield from _drawn(parses[0].tree)
+    yield f"\nSurprisal of each word after the words before it, in bits: {_GARDEN_PATH}"
     for word, bits in zip(words, model.surprisal(words).total, strict=True):
         yield f"  {word:<6} {bits:5.1f} {'█' * round(bits)}"
     yield f"\nLatent states of {_TAG}, which nobody annotated, with their likeliest words:"
@@ -78,15 +78,14 @@ def _english() -> Iterator[str]:
         yield f"  {100 * state.share:4.0f} %  {' '.join(word for word, _ in state.words)}"
 
 
-def _drawn(tree: Phrase) -> str:
-    """Draw a tree in characters."""
-    from io import StringIO
-
-    from nltk import Tree
-
-    stream = StringIO()
-    Tree.fromstring(tree.bracketed()).pretty_print(unicodelines=True, stream=stream)
-    return stream.getvalue()
+def _drawn(node: Phrase, indent: str = "") -> Iterator[str]:
+    """Draw a tree with a line for each constituent, to the right of the one above it."""
+    if node.is_preterminal():
+        yield f"{indent}{node.label} {node.children[0]}"
+        return
+    yield f"{indent}{node.label}"
+    for child in node.children:
+        yield from _drawn(cast("Phrase", child), indent + "  ")
 
 
 def _train_and_compare() -> None:
