@@ -429,7 +429,7 @@ LINES: dict[str, tuple[int, int]] = {
     "evaluation": (911, 322),
     "corpora": (2044, 533),  # and tables of separated values
     "kinds": (71, 21),
-    "cli": (3516, 528),  # with what was in the room `tasks`
+    "cli": (3515, 528),  # with what was in the room `tasks`
     "__main__": (4, 1),
     "spectral_latent_annotate": (2059, 497),
     "spectral_latent_nltk": (796, 388),  # conversions of the objects of NLTK came from corpora
