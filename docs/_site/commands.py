@@ -6,9 +6,11 @@ import click
 from click.testing import CliRunner
 
 from spectral_latent.cli import main
+from spectral_latent_annotate._commands import main as annotate
 
 __all__ = ["commands", "help_of", "reference"]
 
+_PROGRAMS = {"spectral-latent": main, "spectral-latent-annotate": annotate}
 _WIDTH = 86  # columns of the terminal, which a page shows without a scroll bar
 _BEGINNING = """\
 # Commands
@@ -36,10 +38,10 @@ def commands(command: click.Command = main, path: tuple[str, ...] = ()) -> Itera
             yield from commands(inner, (*path, name))
 
 
-def help_of(path: tuple[str, ...], width: int = _WIDTH) -> str:
-    """Print the help of a command, as a terminal of that width shows it."""
+def help_of(path: tuple[str, ...], width: int = _WIDTH, program: str = "spectral-latent") -> str:
+    """Print the help of a command of a program, as a terminal of that width shows it."""
     result = CliRunner().invoke(
-        main, [*path, "--help"], prog_name="spectral-latent", terminal_width=width, max_content_width=width
+        _PROGRAMS[program], [*path, "--help"], prog_name=program, terminal_width=width, max_content_width=width
     )
     assert result.exit_code == 0, result.output
     return result.output
@@ -47,7 +49,9 @@ def help_of(path: tuple[str, ...], width: int = _WIDTH) -> str:
 
 def reference() -> str:
     """Write the page."""
-    parts = [
-        f"## spectral-latent {' '.join(path)}".strip() + f"\n\n```text\n{help_of(path)}```\n" for path in commands()
-    ]
-    return "\n".join([_BEGINNING, *parts])
+    parts = [_BEGINNING]
+    for program, command in _PROGRAMS.items():
+        for path in commands(command):
+            title = " ".join([program, *path])
+            parts.append(f"## {title}\n\n```text\n{help_of(path, program=program)}```\n")
+    return "\n".join(parts)

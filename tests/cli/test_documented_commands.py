@@ -9,9 +9,11 @@ from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from spectral_latent.anchors import AnchorHMM
 from spectral_latent.cli import main
+from spectral_latent_annotate._commands import main as annotate
 from tests.cli.reference import commands, help_of, reference
 from tests.documents import documents
 
@@ -26,15 +28,16 @@ KINDS = {  # the kind of each model that documents name
     "reranker.model": "reranker",
 }
 SOURCES = {"constituency": "dev.mrg", "dependency": "dev.conllu", "tagger": "dev.conllu", "anchors": "dev.conllu"}
-ELSEWHERE = ("spectral-latent demo", "spectral-latent annotate")  # long ones, tested by themselves
+PROGRAMS = {"spectral-latent": main, "spectral-latent-annotate": annotate}
+COMMAND = re.compile(r"(?:echo [^|]*\| )?spectral-latent(?:-annotate)? ")
+ELSEWHERE = ("spectral-latent demo", "spectral-latent-annotate annotate")  # long ones, tested by themselves
 
 
 def _shown(text: str) -> Iterator[str]:
     """List the command lines of a text."""
     for line in text.splitlines():
         line = line.strip()
-        begins = line.startswith("spectral-latent ") or (line.startswith("echo ") and "| spectral-latent " in line)
-        if begins and not line.startswith(ELSEWHERE):
+        if COMMAND.match(line) and not line.startswith(ELSEWHERE):
             yield re.sub(r"\s+# .*", "", line)
 
 
@@ -87,10 +90,9 @@ def folder(run: Run, treebank: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 
 class _Shell:
-    """A shell in a folder, which puts small files in the place of corpora and of the names in usage."""
+    """A shell in a folder, which puts small files in the place of corpora."""
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
+    def __init__(self) -> None:
         self.kinds = dict(KINDS)
         self.kind = "constituency"  # of the model that was trained last
 
@@ -102,7 +104,7 @@ class _Shell:
             stdin = " ".join(shlex.split(echo)[1:]) + "\n"
         line, _, target = line.partition(" > ")
         line = line.replace("--column universal", "")  # of a corpus of NLTK, in the place of which there is a table
-        words = shlex.split(line.replace("[", "").replace("]", ""))[1:]
+        program, *words = shlex.split(line)
         words = list(self._without_dots(words))
         if words[0] == "train":
             self.kind = words[1]
@@ -110,7 +112,8 @@ class _Shell:
             words += [] if "--preset" in words or "--n-states" in words else ["--n-states", "3"]
         model = next((word for word in words if word in self.kinds), None)
         kind = self.kind if model is None or words[0] == "train" else self.kinds[model]
-        found = self.run(*(self._file(word, kind, words[0]) for word in words), stdin=stdin)
+        words = [self._file(word, kind) for word in words]
+        found = CliRunner().invoke(PROGRAMS[program], words, stdin, catch_exceptions=False)
         assert found.exit_code == 0, f"{line}: {found.stderr}"
         if target:
             Path(target).write_text(found.stdout)
@@ -125,24 +128,20 @@ class _Shell:
             yield f"{anchor}=NOUN"
         yield from words[words.index("...") + 1 :]
 
-    def _file(self, word: str, kind: str, command: str) -> str:
-        """Name the file that stands for a corpus or for a name of usage."""
+    def _file(self, word: str, kind: str) -> str:
+        """Name the file that stands for a corpus."""
         trees = "dev.mrg" if kind in ("constituency", "reranker") else "dev.conllu"
-        names = {"TREES": "dev.mrg", "SOURCE": trees, "GOLD": trees, "LISTS": "dev.nbest", "FILE.svg": "file.svg"}
-        names["FILE"] = trees if command == "score" else "text.txt"
-        if word.startswith("nltk:"):
-            return trees
-        return names.get(word, word)
+        return trees if word.startswith("nltk:") else word
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_command_lines_that_are_shown_run(
-    run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str
 ) -> None:
     """On small files, one after the other, as a reader would type them."""
     shutil.copytree(folder, tmp_path / "files")
     monkeypatch.chdir(tmp_path / "files")
-    shell = _Shell(run)
+    shell = _Shell()
     for line in PAGES[page]:
         shell.do(line)
 
