@@ -298,9 +298,9 @@ class _SentenceReader:
 
     def rows(self, lines: Iterable[NumberedLine]) -> Iterator[InputSentence]:
         """Read a sentence from each row of words, and all sentences of each row of raw text."""
-        from spectral_latent.corpora.formats import parse_json_rows
+        from spectral_latent.corpora.rows import parse_rows
 
-        for number, row in parse_json_rows(lines, self.source):
+        for number, row in parse_rows(lines, self.source):
             name = row.name or ""
             if row.words is not None:
                 yield _of_words(row.words, number, tags=row.tags, name=name)

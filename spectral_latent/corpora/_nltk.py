@@ -242,12 +242,13 @@ def tagged_of_file(
     changes: Changes | None, column: str | None, reader: Any, corpus: str, file: str
 ) -> Iterator[list[tuple[str, str]]]:
     """Read the tagged sentences of one file of a corpus, without empty elements."""
-    return _without_empty(_check_pair, reader, corpus, file, changes, column)
+    return _without_empty(reader, corpus, file, changes, column, has_tags=True)
 
 
 def words_of_file(changes: Changes | None, reader: Any, corpus: str, file: str) -> Iterator[list[str]]:
     """Read the words of the sentences of one file of a corpus, without empty elements."""
-    return _without_empty(_check_word, reader, corpus, file, changes, None)
+    rows = _without_empty(reader, corpus, file, changes, None, has_tags=False)
+    return ([word for word, _ in row] for row in rows)
 
 
 def _tokens(reader: Any, corpus: str, file: str, changes: Changes, column: str | None) -> Iterator[list[_Token]]:
@@ -280,9 +281,9 @@ def _closing(view: Any) -> Iterator[Any]:
 
 
 def _without_empty(
-    check: Callable[[Any, Any], _T], reader: Any, corpus: str, file: str, changes: Changes | None, column: str | None
-) -> Iterator[list[_T]]:
-    """Check each word that is not an empty element, with its tag, and leave out sentences without words."""
+    reader: Any, corpus: str, file: str, changes: Changes | None, column: str | None, *, has_tags: bool
+) -> Iterator[list[tuple[str, str]]]:
+    """Check each word that is not an empty element, with its tag if it has one, and leave out empty sentences."""
     changes = Changes() if changes is None else changes
     where = _place(corpus, file)
     is_view_of_trees = column is not None and (isinstance(reader, CorpusFiles) or hasattr(reader, "parsed_sents"))
@@ -295,7 +296,7 @@ def _without_empty(
                 if own_tag == EMPTY_TAG or (is_view_of_trees and is_empty(own_tag, word)):
                     changes.remove(word)
                 else:
-                    items.append(check(word, tag))
+                    items.append(_checked(word, tag if has_tags else "X"))
             if items:
                 yield items
             else:
@@ -311,15 +312,10 @@ def _without_empty(
         raise CorpusError(f"{where}, sentence {number}: {reason}; restore the corpus, or take another") from error
 
 
-def _check_word(word: Any, _tag: Any) -> str:
-    """Return the word; raise ValueError if it is not one."""
+def _checked(word: Any, tag: Any) -> tuple[str, str]:
+    """Return a word and its tag; raise ValueError if one of them is missing."""
     if not (isinstance(word, str) and word):
         raise ValueError(f"expected a word, got {word!r:.80}")
-    return intern(str(word))
-
-
-def _check_pair(word: Any, tag: Any) -> tuple[str, str]:
-    """Return the word and its tag; raise ValueError if one of them is missing."""
     if not (isinstance(tag, str) and tag):
         raise ValueError(f"expected a tag for the word {word!r:.80}, got {tag!r:.80}")
-    return _check_word(word, tag), intern(str(tag))
+    return intern(str(word)), intern(str(tag))

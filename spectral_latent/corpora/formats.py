@@ -1,4 +1,4 @@
-"""Tell the format of a text by the name of its file, or by its first lines; find the files of a folder; read rows.
+"""Tell the format of a text by the name of its file, or by its first lines; find the files of a folder.
 
 | format | ending of the name | lines that are neither empty nor begin with # |
 | --- | --- | --- |
@@ -12,26 +12,14 @@
 Tabs divide columns.  A name may have a further ending .gz.  Lines tell the format if the name does not, and those of
 .tok and .txt also tell brackets, tables of ten columns and objects.  A guess by lines holds for the first twenty.
 
-A line of JSON is a row, an object with these fields:
-
-| field | what it holds |
-| --- | --- |
-| `words`, or `tokens` | the words of a sentence: a list of strings |
-| `text` | raw text, in place of words |
-| `tags` | the tag of each word, if words have tags: a list of strings |
-| `sent_id`, or `id` | the name of the row, if it has one: a string or an integer |
-
-Other fields are not read.
-
 Trees in brackets are in Penn's format of historical corpora if their first trees show it.  A format that is given can
 also decide this: `historical` or `penn`, with which no tree is taken for one of a historical corpus.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
@@ -47,9 +35,7 @@ __all__ = [
     "SHOWING",
     "Format",
     "Guess",
-    "Row",
     "items_of_files",
-    "parse_json_rows",
     "sniff_format",
 ]
 
@@ -247,106 +233,3 @@ def items_of_files(
             return chain.from_iterable(map(read, chosen))
     names = ", ".join(f"*{ending}" for group in endings for ending in group)
     raise CorpusError(f"{folder}: no {kind} files here; give a folder with files named {names}")
-
-
-_FIELDS = ("words", "tokens", "text")  # a row has exactly one of these
-_NAMES = ("sent_id", "id")
-_SPACE = re.compile(r"\s", re.ASCII)
-_LINE_END = re.compile(r"[\r\n]")
-_SHOWN = 40  # characters of a value in a message
-
-
-# Rows
-
-
-class Row(NamedTuple):
-    """A sentence or a raw text.
-
-    words: the words of the sentence; None for a raw text.
-    tags: the tags of the words; None if the words have no tags.
-    text: the raw text; None for a sentence.
-    name: the name of the row; None if the row has no name."""
-
-    words: tuple[str, ...] | None
-    tags: tuple[str, ...] | None
-    text: str | None
-    name: str | None
-
-    @staticmethod
-    def of(entry: object, place: str) -> Row:
-        """Make a row of an object."""
-        if not isinstance(entry, Mapping):
-            raise CorpusError(f'{place}: {_shown(entry)} is not an object; give one such as {{"text": "Dogs bark."}}')
-        given = [field for field in _FIELDS if entry.get(field) is not None]
-        if len(given) != 1:
-            fault = f"the fields {' and '.join(given)}" if given else "none of the fields words, tokens and text"
-            raise CorpusError(f"{place}: {fault}; give one")
-        field = given[0]
-        if field == "text":
-            return Row(None, None, _string(entry["text"], "text", place), _name(entry, place))
-        words = _strings(entry[field], field, place)
-        tags = None if entry.get("tags") is None else _strings(entry["tags"], "tags", place)
-        if tags is not None and len(tags) != len(words):
-            raise CorpusError(f"{place}: {len(tags)} tags of {len(words)} words; give one for each word")
-        return Row(words, tags, None, _name(entry, place))
-
-
-def _shown(value: object) -> str:
-    """Write a value as JSON has it, cut short."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-
-
-def _string(value: object, field: str, place: str) -> str:
-    """Return a value that is a string of Unicode characters."""
-    if not isinstance(value, str):
-        raise CorpusError(f"{place}: {field} is {_shown(value)}, which is not a string; give a string")
-    if not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError as error:
-            half = ascii(value[error.start])[1:-1]
-            raise CorpusError(f"{place}: {field} has {half}, half a character; give whole characters") from None
-    return value
-
-
-def _strings(value: object, field: str, place: str) -> tuple[str, ...]:
-    """Return the entries of a list of strings, none of them empty or with white space."""
-    if not isinstance(value, list):
-        raise CorpusError(f"{place}: {field} is {_shown(value)}, which is not a list; give a list of strings")
-    for entry in value:
-        if not _string(entry, field, place) or _SPACE.search(entry):
-            fault = "with white space" if entry else "without characters"
-            raise CorpusError(f"{place}: {field} has {_shown(entry)}, a string {fault}; divide or remove it")
-    return tuple(value)
-
-
-def _name(entry: Mapping[str, Any], place: str) -> str | None:
-    """Return the name of a row."""
-    for field in _NAMES:
-        value = entry.get(field)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return str(value)
-        if value is not None:
-            name = _string(value, field, place)
-            if not name.strip() or _LINE_END.search(name):
-                raise CorpusError(f"{place}: {field} is {_shown(name)}; give a name on one line")
-            return name
-    return None
-
-
-def parse_json_rows(lines: Iterable[tuple[int, str]], source: str) -> Iterator[tuple[int, Row]]:
-    """Read the row of each line, with the number of the line; empty lines are left out."""
-    for number, line in lines:
-        if not line.strip():
-            continue
-        place = f"{source}, line {number}"
-        try:
-            entry = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise CorpusError(
-                f"{place}, column {error.colno}: not JSON ({error.msg}); give an object on each line"
-            ) from None
-        except (RecursionError, ValueError) as error:
-            raise CorpusError(f"{place}: not JSON that can be read ({error}); give an object on each line") from None
-        yield number, Row.of(entry, place)

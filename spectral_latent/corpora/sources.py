@@ -46,8 +46,7 @@ def constituency_trees(
     Labels are those of the treebank; `clean` also takes away what they tell besides the category.
 
     - a file in Penn Treebank brackets, or in the Penn format of historical corpora; see `parse_brackets`;
-    - a folder: all files beneath it, in sorted order, that end in .mrg, .parse, .psd, .ptb, .tree or .trees and are
-      not hidden;
+    - a folder: all files beneath it, in sorted order, that have an ending of this format and are not hidden;
     - `nltk:NAME`, a corpus of NLTK that has `parsed_sents`, or a part of one: `nltk:NAME:train`, `:dev`, `:test`.
       The sorted files, or the sentences if there is one file, are numbered from 1.  Those whose number ends in 9 are
       test, those whose number ends in 8 are dev, all others are train.
@@ -101,7 +100,7 @@ def dependency_trees(
     """Read the trees of a dependency treebank.
 
     - a file in CoNLL-U or CoNLL-X;
-    - a folder: all files beneath it, in sorted order, that end in .conllu, .conll or .conllx and are not hidden;
+    - a folder: all files beneath it, in sorted order, that have an ending of this format and are not hidden;
     - `nltk:NAME`, a dependency treebank of NLTK, or a part of it; see `constituency_trees`.
 
     form: `conllu` to read a file as a table whatever its name and its lines look like.

@@ -97,8 +97,7 @@ def tagged_sentences(
     - a file in CoNLL-U or CoNLL-X, whose tags are in the columns upos and xpos;
     - a file of one sentence a line, as in `the/DT dog/NN`; see `parse_tagged`.  `sniff_format` tells
       the formats apart;
-    - a folder: all files beneath it, in sorted order, that end in .conllu, .conll, .conllx, .pos or .tagged and are
-      not hidden;
+    - a folder: all files beneath it, in sorted order, that have an ending of these formats and are not hidden;
     - `nltk:NAME`, a corpus of NLTK that has `tagged_sents`, or a part of one; see `constituency_trees`.
       Empty elements (`is_empty`) are left out.
 

@@ -14,7 +14,6 @@ JSON, the scores after the first are `"other_scores"`.  In JSON, lists of depend
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +24,7 @@ from spectral_latent.constituency import Phrase
 from spectral_latent.corpora.brackets import parse_brackets
 from spectral_latent.corpora.conllu import comment_value, parse_with_lines
 from spectral_latent.corpora.formats import Guess, sniff_format
+from spectral_latent.corpora.rows import parse_objects
 from spectral_latent.corpora.text import CorpusError, Line, read_text
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking.candidates import Candidate, CandidateError, NBest
@@ -145,15 +145,9 @@ def _conllu_row(sentence: DependencySentence, line: Line) -> tuple[str, tuple[Li
 
 def read_json(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
     """Read the lists of the format `json`."""
-    for count, (line, text) in enumerate(_with_content(lines, source), start=1):
-        try:
-            entry = json.loads(text)
-            if "\\u" in text:  # an escape may stand for half a character, which cannot be encoded
-                json.dumps(entry, ensure_ascii=False).encode()
-        except (ValueError, RecursionError) as error:
-            raise line.error(f"not JSON ({error}); give each list as an object on a line of its own") from None
-        candidates = entry.get("candidates") if isinstance(entry, dict) else None
-        name = entry.get("sent_id", count) if isinstance(entry, dict) else None
+    for count, (line, entry) in enumerate(parse_objects(enumerate(lines, start=1), source), start=1):
+        candidates = entry.get("candidates")
+        name = entry.get("sent_id", count)
         if not isinstance(candidates, list) or not isinstance(name, str | int):
             raise line.error('no list of candidates; give {"sent_id": "7", "candidates": [...]}')
         sentence = _json_sentence(entry, line)

@@ -55,7 +55,7 @@ def test_a_carriage_return_within_a_line_is_refused() -> None:
 
 def test_half_of_a_pair_of_surrogates_is_no_text() -> None:
     line = '{"candidates": [{"tree": "(S (A %s) (B c))"}]}'
-    with pytest.raises(CorpusError, match=r"some\.json, line 2: not JSON"):
+    with pytest.raises(CorpusError, match=r"some\.json, line 2: \\ud800 is half a character"):
         list(parse_nbest("\n" + line % "\\ud800", "some.json", form="json"))
     assert list(parse_nbest(line % "\\ud83d\\ude00", "some.json", form="json"))
 

@@ -22,7 +22,7 @@ from spectral_latent.corpora import (
     to_conllu,
 )
 from spectral_latent.corpora.conllu import parse_conllu
-from spectral_latent.corpora.formats import Row, parse_json_rows
+from spectral_latent.corpora.rows import Row, parse_rows
 from spectral_latent.corpora.sources import in_conllu
 from spectral_latent.corpora.text import decode
 from spectral_latent.reranking import NBestFormat, parse_nbest, write_nbest
@@ -96,9 +96,7 @@ FORMATS: dict[str, Format] = {
     "partial conllu": Format(PARTIAL_CONLLU, parse_partial_conllu),
     "tab": Format(TAB, lambda text, source: parse_conllu(in_conllu(text), source)),
     "tagged": Format(TAGGED, parse_tagged, lambda rows: "".join(" ".join(map("/".join, row)) + "\n" for row in rows)),
-    "rows": Format(
-        ROWS, lambda text, source: parse_json_rows(enumerate(text.split("\n"), start=1), source), _json_rows
-    ),
+    "rows": Format(ROWS, lambda text, source: parse_rows(enumerate(text.split("\n"), start=1), source), _json_rows),
     **{f"lists: {form}": _of_lists(form) for form in get_args(NBestFormat)},
 }
 
