@@ -56,7 +56,7 @@ _MODULES = {
 _ADAPTERS = {
     "spectral_latent_nltk": {
         *("AnchorTagger", "LatentHMMTagger", "ParseGraph", "ParseTree", "SpectralDependencyParser", "SpectralParser"),
-        *("phrase_to_nltk", "sentence_to_nltk"),
+        *("partial_from_nltk", "phrase_to_nltk", "sentence_from_nltk", "sentence_to_nltk", "to_nbest"),
     },
     "spectral_latent_sklearn": {
         *("LatentTagClassifier", "LatentTreeClassifier", "LatentTreeTransformer", "SpectralGaussianHMM", "SpectralHMM"),

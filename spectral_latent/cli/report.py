@@ -157,7 +157,7 @@ def _tags(model: Any, gold: Iterable[str], form: Format | None) -> _Accuracy:
 
 def _examples(model: ConstituencyModel, sentences: Iterable[Sequence[str]]) -> dict[tuple[str, int], list[str]]:
     """Find the short phrases that are most likely in each state; each phrase is listed once."""
-    from spectral_latent.inference import inside, marginals, outside
+    from spectral_latent.inference import inside, marginals, outside, state_posteriors
 
     member = model.members[0]
     found: dict[tuple[str, int], dict[str, float]] = defaultdict(dict)
@@ -168,9 +168,7 @@ def _examples(model: ConstituencyModel, sentences: Iterable[Sequence[str]]) -> d
         alpha = inside(operators, forest)
         beta = outside(operators, forest, alpha)
         # Multiply p(state | item) by the posterior of the item, for every item of the chart.
-        states = np.maximum(alpha.vectors * beta.vectors, 0.0)
-        states /= np.maximum(states.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-        states *= np.clip(marginals(operators, forest, alpha, beta), 0.0, 1.0)[:, None]
+        states = state_posteriors(alpha, beta) * np.clip(marginals(operators, forest, alpha, beta), 0.0, 1.0)[:, None]
         states[end - first > _LONGEST] = 0.0
         for item, state in np.argwhere(states > _SURE).tolist():
             phrases = found[member.symbols[forest.symbol[item]].name, state]

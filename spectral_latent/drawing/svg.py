@@ -6,12 +6,11 @@ light or dark colours that the reader has chosen.  Every picture has a text with
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from html import escape
 
-__all__ = ["arcs_svg", "captioned_svg", "escaped", "readable", "tree_svg"]
+__all__ = ["arcs_svg", "escaped", "readable", "tree_svg"]
 
 _LETTER = 8.0  # width of a letter of 14 pixels; wide letters, such as those of Chinese, have twice this width
 _GAP = 14.0  # between two words
@@ -20,10 +19,9 @@ _LINE = 18.0  # height of a line of text
 _NOT_XML = ("Cc", "Cs")  # Unicode categories of letters that XML cannot hold
 _STYLE = (
     ".sl text{font:14px sans-serif;fill:currentColor;text-anchor:middle}.sl .s{font-size:11px}"
-    ".sl path{fill:none;stroke:currentColor}.sl .h{fill:currentColor;stroke:none}.sl .c{text-anchor:start}"
+    ".sl path{fill:none;stroke:currentColor}.sl .h{fill:currentColor;stroke:none}"
     "svg:root{color-scheme:light dark;color:CanvasText;background:Canvas}"  # for a picture in a file of its own
 )
-_SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
 
 
 def _width(text: str) -> float:
@@ -104,32 +102,6 @@ def tree_svg(names: Sequence[str], sizes: Sequence[int], title: str) -> str:
             x_child = left[child] + box[child] / 2
             parts.append(f'<path d="M{x:.1f} {y[node] + 5:.1f}L{x_child:.1f} {y[child] - 14:.1f}"/>')
     return _picture(box[0], max(y) + 10, title, parts)
-
-
-def captioned_svg(drawings: Sequence[tuple[str, str]]) -> str:
-    """Put drawings one below the other into one drawing, each under its caption.
-
-    drawings: pairs of a caption and a drawing that a function of this module has made.
-
-    Raises ValueError if there is no drawing.
-
-    >>> tree = tree_svg(["NP", "dogs"], [1, -1], "(NP dogs)")
-    >>> captioned_svg([("1: log p = -1.5", tree), ("2: log p = -2.5", tree)]).count("<svg")
-    3
-    """
-    if not drawings:
-        raise ValueError("there is nothing to draw")
-    parts: list[str] = []
-    width = 0.0
-    top = 0.0
-    for caption, svg in drawings:
-        size = _SIZE.search(svg)
-        assert size is not None
-        parts.append(f'<text class="c" x="0" y="{top + _LINE:.0f}">{escaped(caption)}</text>')
-        parts.append(svg.replace("<svg ", f'<svg y="{top + _LEVEL / 2:.0f}" ', 1))
-        width = max(width, float(size[1]), _width(caption))
-        top += _LEVEL + float(size[2])
-    return _picture(width, top, "; ".join(caption for caption, _ in drawings), parts)
 
 
 def _children(sizes: Sequence[int]) -> list[list[int]]:
