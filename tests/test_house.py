@@ -412,7 +412,7 @@ LINES: dict[str, tuple[int, int]] = {
     "files": (1199, 371),  # exports what packages on top need
     "inference": (1829, 533),  # and posteriors of states, which had four places
     "estimation": (2659, 867),  # exports what packages on top need
-    "drawing": (194, 72),
+    "drawing": (175, 62),
     "inspection": (396, 176),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
     "tokenisation": (223, 48),
@@ -429,7 +429,7 @@ LINES: dict[str, tuple[int, int]] = {
     "evaluation": (911, 322),
     "corpora": (2039, 532),  # and tables of separated values
     "kinds": (71, 21),
-    "cli": (3515, 528),  # with what was in the room `tasks`
+    "cli": (3513, 528),  # with what was in the room `tasks`
     "__main__": (4, 1),
     "spectral_latent_annotate": (2059, 497),
     "spectral_latent_nltk": (796, 388),  # conversions of the objects of NLTK came from corpora
