@@ -48,7 +48,11 @@ sphinx_gallery_conf = {
 
 def _link_pages(app: Sphinx, page: str, text: list[str]) -> None:
     """Translate the links of a page in place; the front page is the README, and the tables of contents of its file."""
-    readme = Path(app.srcdir, "../README.md").read_text(encoding="utf-8") if page == "index" else ""
+    readme = ""
+    if page == "index":
+        path = Path(app.srcdir, "../README.md")
+        app.env.note_dependency(path)
+        readme = path.read_text(encoding="utf-8")
     text[0] = front_page(readme) + to_site(text[0])
 
 
@@ -72,15 +76,20 @@ def _write_formula(writer: HTML5Translator, node: nodes.Element) -> None:
     raise nodes.SkipNode
 
 
-def _write_commands(app: Sphinx) -> None:
-    """Write the page of all commands."""
-    Path(app.srcdir, "commands.md").write_text(reference(), encoding="utf-8")
+def _make_pages(app: Sphinx) -> None:
+    """Write the page of all commands, and remove made pages whose rooms and programs are gone."""
+    docs = Path(app.srcdir)
+    (docs / "commands.md").write_text(reference(), encoding="utf-8")
+    rooms = (docs / "api.md").read_text(encoding="utf-8").split()
+    for page in [*docs.glob("api/*.rst"), *docs.glob("tutorials/*_*.rst")]:
+        if page.stem not in rooms and not (docs / f"{page.stem}.py").exists():
+            page.unlink()
 
 
 def setup(app: Sphinx) -> None:
     """Register the translations, and the page that is made."""
     app.add_html_math_renderer("mathml", (_write_formula, None), (_write_formula, None))
-    app.connect("builder-inited", _write_commands)
+    app.connect("builder-inited", _make_pages)
     app.connect("source-read", _link_pages)
     app.connect("autodoc-process-docstring", _write_docstring)
     app.connect("autodoc-skip-member", _skip_member)
