@@ -28,18 +28,19 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
-        from spectral_latent.corpora import CorpusError
-        from spectral_latent.estimation import EstimationError
-        from spectral_latent.files import ModelFileError
-        from spectral_latent_annotate._history import BusyError
-
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = _show_warning
             try:
                 return super().invoke(ctx)
-            except (BusyError, CorpusError, EstimationError, ModelFileError) as error:
-                raise click.ClickException(str(error)) from error
+            except ValueError as error:
+                from spectral_latent.corpora import CorpusError
+                from spectral_latent.estimation import EstimationError
+                from spectral_latent.files import ModelFileError
+
+                if isinstance(error, CorpusError | EstimationError | ModelFileError):
+                    raise click.ClickException(str(error)) from error
+                raise
             except KeyboardInterrupt:
                 click.echo("Interrupted", err=True)
                 ctx.exit(_INTERRUPTED)
@@ -312,7 +313,7 @@ def annotate(
       spectral-latent-annotate annotate trees.mrg sentences.txt
       spectral-latent-annotate annotate saga.psd saga.txt --text --order surest --annotator anna"""
     from spectral_latent.constituency import preset as preset_of
-    from spectral_latent_annotate._project import Project
+    from spectral_latent_annotate._project import BusyError, Project
     from spectral_latent_annotate._server import serve
 
     sentences = [] if file is None else _read_sentences(file, is_text, None)
@@ -323,7 +324,7 @@ def annotate(
         raise click.ClickException(
             f"{error.name} is missing; run `pip install 'spectral-latent[annotate]'`, or `pip install {error.name}`"
         ) from None
-    except ValueError as error:
+    except (BusyError, ValueError) as error:
         raise click.ClickException(str(error)) from None
     except (OSError, SystemExit) as error:
         if isinstance(error, OSError) and error.errno not in (errno.EADDRINUSE, errno.EACCES):

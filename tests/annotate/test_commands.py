@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from spectral_latent.corpora import parse_brackets, read_brackets
 from spectral_latent_annotate import check_trees
 from spectral_latent_annotate._commands import main
 from tests.cli.conftest import TREES
+from tests.documents import documents
 
 Run = Callable[..., Any]
 
@@ -118,6 +120,16 @@ def test_other_formats_and_outputs_are_refused(run: Run, model: Path, treebank: 
     assert list(tree.words()) == ["They", "see", "it", "."]
     assert len(run("suggest", model, "--text", stdin="They see it. They left.").stdout.splitlines()) == 2
     assert run("repair", tmp_path / "absent", tmp_path / "text").exit_code == 1
+
+
+def test_documented_commands_have_their_arguments_and_options() -> None:
+    helps = [command.help or "" for command in main.commands.values()]
+    lines = [line.strip() for text in (*documents().values(), *helps) for line in text.splitlines()]
+    shown = [line.rpartition("| ")[2] for line in lines]
+    words = [shlex.split(line) for line in shown if line.startswith("spectral-latent-annotate ")]
+    assert {name for _, name, *_ in words} == set(main.commands)
+    for _, name, *arguments in words:
+        main.commands[name].make_context(name, arguments)
 
 
 def _annotate(folder: Path, *arguments: str) -> subprocess.Popen[str]:
