@@ -431,7 +431,7 @@ LINES: dict[str, tuple[int, int]] = {
     "kinds": (71, 21),
     "cli": (3513, 528),  # with what was in the room `tasks`
     "__main__": (4, 1),
-    "spectral_latent_annotate": (2059, 497),
+    "spectral_latent_annotate": (2060, 497),
     "spectral_latent_nltk": (796, 388),  # conversions of the objects of NLTK came from corpora
     "spectral_latent_sklearn": (791, 268),  # and groups of rows, so that searches keep sequences whole
     "spectral_latent_spacy": (521, 151),
