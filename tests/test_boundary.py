@@ -36,7 +36,7 @@ from spectral_latent.grammar.forests import SpanForest, prune_chart
 from spectral_latent.inference import check_forest
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.sequence import HiddenMarkov, Sequences
-from spectral_latent.sequence.forests import Candidates, TrellisBuilder, candidate_marginals
+from spectral_latent.sequence.forests import Candidates, TrellisBuilder
 from spectral_latent.trees import Forest, Rules, SkeletalTrees, Vocabulary
 from tests.oracles import FAR, spoilt
 
@@ -71,23 +71,13 @@ TRELLIS = {
 def test_trellises(columns: dict[str, Any]) -> None:
     ends, *candidates = columns.values()
     builder = TrellisBuilder(HMM.with_states_as_tags().rules, n_tags=2)
-    trellis = unless_refused(lambda: builder.build(ends, Candidates(*candidates)))
-    if trellis is not None:
-        forest = trellis.forest
+    built = unless_refused(lambda: builder.build(ends, Candidates(*candidates)))
+    if built is not None:
+        forest, _ = built
         assert forest.n_items == 2 * len(candidates[1]) and forest.n_edges == forest.start[-1]
         # If the last sequence cannot begin, its items have no root; otherwise the columns are a forest.
         if not forest.n_items or (len(forest.root) and forest.root[-1] == forest.n_items - 1):
             check_forest(forest)
-
-
-@given(spoilt(TRELLIS | {"rule": np.array([0, 3, 1, 4, 2, 5])}))
-@settings(max_examples=80)
-def test_marginals_of_candidates(columns: dict[str, Any]) -> None:
-    ends, *candidates = columns.values()
-    operators = HMM.with_states_as_tags()
-    builder = TrellisBuilder(operators.rules, n_tags=2)
-    found = unless_refused(lambda: candidate_marginals(operators, builder, ends, Candidates(*candidates)))
-    assert found is None or found.shape == np.shape(columns["tag"])
 
 
 def test_trellises_need_spines_as_parents() -> None:

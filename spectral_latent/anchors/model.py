@@ -30,6 +30,7 @@ from spectral_latent.files import Axes, Distinct, Index, OneLine, Shares, Stored
 from spectral_latent.model import check_kind, check_labels, check_sentences, check_words
 from spectral_latent.sequence.baum_welch import state_posteriors
 from spectral_latent.sequence.conversion import Sequences
+from spectral_latent.sequence.decoding import Allowed, TagCharts, allowed_tags, state_charts
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.tagger import Tagger
 from spectral_latent.tokenisation import Tokenisation
@@ -231,8 +232,11 @@ class AnchorHMM(Tagger, StoredModel):
         """The labels of the m states, or their numbers if there are no labels."""
         return range(self.n_states) if self.labels is None else self.labels
 
-    def _posteriors(self, sequences: Sequence[Sequence[str]]) -> FloatArray:
-        return state_posteriors(*self._encode(sequences))[0]
+    def _posteriors(self, sequences: Sequence[Sequence[str]], known: Sequence[Allowed | None]) -> FloatArray:
+        return state_posteriors(*self._encode(sequences), allowed_tags(self.tags, sequences, known))[0]
+
+    def _charts(self, sequence: Sequence[str], known: Allowed | None) -> TagCharts:
+        return state_charts(*self._encode([sequence]), allowed_tags(self.tags, [sequence], [known]))
 
     def log_probabilities(self, sentences: Iterable[Sequence[str]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the probabilities of sentences; -inf for an impossible sentence.

@@ -11,7 +11,7 @@ overrelaxed EM (Salakhutdinov and Roweis 2003), which needs a half or a third of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from spectral_latent.trees import FloatArray
 __all__ = [
     "STARTS",
     "Ascent",
-    "Climbed",
     "Learner",
     "Steps",
     "beyond",
@@ -133,17 +132,6 @@ class Ascent(Generic[Model, Statistics]):
             listener(Progress("EM", self.n_iterations, iterations, self.objective[-1]))
 
 
-class Climbed(NamedTuple, Generic[Model]):
-    """The best model that EM reached from several starts.
-
-    objective: its objective at the start and after each iteration.
-    reached: the objective of each start where it ended or was given up, the best first."""
-
-    model: Model
-    objective: tuple[float, ...]
-    reached: tuple[float, ...]
-
-
 def n_near(reached: Sequence[float]) -> int:
     """Count the starts that came within 1 nat of the best, which is the first."""
     return sum(objective >= reached[0] - _NEAR for objective in reached)
@@ -176,11 +164,14 @@ def climb_together(
     iterations: int,
     least: float,
     listener: Listener = silent,
-) -> Climbed[Model]:
-    """Run EM from several starts, of which the best three climb to the end, and keep the best; see this module."""
+) -> tuple[Model, tuple[float, ...], tuple[float, ...]]:
+    """Run EM from several starts, of which the best three climb to the end, and keep the best; see this module.
+
+    Returns the best model; its objective at the start and after each iteration; and the objective of each start where
+    it ended or was given up, the best first."""
     ascents = leaders(learner, starts, iterations, least, listener=listener)
     for ascent in ascents[: _ROUNDS[-1][1]]:
         ascent.climb_to_end(iterations, least, listener)
     ascents.sort(key=lambda ascent: -ascent.objective[-1])
     reached = tuple(ascent.objective[-1] for ascent in ascents)
-    return Climbed(ascents[0].model, tuple(ascents[0].objective), reached)
+    return ascents[0].model, tuple(ascents[0].objective), reached

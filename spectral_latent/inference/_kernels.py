@@ -180,6 +180,25 @@ def parent_to_pair(block: RuleBlock, vectors: FloatArray, a: int, pair: FloatArr
 
 
 @pass_part
+def pair_to_right(block: RuleBlock, pair: FloatArray, left: FloatArray, b: int, to_children: FloatArray) -> None:
+    """Set to_children[1], (M,), to the derivative of pair[0] · pair(y, z) by z, for y = left[b].
+
+    The numbers of pair[1], (Q,), are overwritten."""
+    if block.terms:
+        multiply(block.data, block.second, block.terms, block.m_b, left, b, pair, 1)
+        for q in range(block.terms):
+            pair[1, q] *= pair[0, q]
+        multiply_transposed(block.data, block.third, block.terms, block.m_c, pair, 1, to_children, 1)
+    else:
+        # pair[0] is a matrix (m_b, m_c): apply its transpose to y.
+        for k in range(block.m_c):
+            to_children[1, k] = 0.0
+        for j in range(block.m_b):
+            for k in range(block.m_c):
+                to_children[1, k] += pair[0, unsigned(j * block.m_c + k)] * left[b, j]
+
+
+@pass_part
 def pair_to_children(
     block: RuleBlock, pair: FloatArray, left: FloatArray, b: int, right: FloatArray, c: int, to_children: FloatArray
 ) -> None:
@@ -323,6 +342,11 @@ def _apply(
             out[0, i] = total
     else:
         block = block_of(operators, r)
+        if end == edge + 1 and block.width == 1 and m_a == 1 and block.terms == 0:
+            # A tensor of one number takes one product.
+            out[0, 0] = block.data[block.first] * vectors[b, 0] * vectors[c, 0]
+            top = exponents[b] + exponents[c]
+            return top
         for q in range(block.width):
             pair[0, q] = 0.0
         # Sum the pairs of children in pair space, at the largest of their exponents.
@@ -370,8 +394,11 @@ def outside_pass(
     inside: ScaledVectors,
     outside: ScaledVectors,
     room: Workspace,
+    to_left: bool,
 ) -> None:
-    """Compute outside vectors from the result of `inside_pass` on the same forest, with the same factors (I,)."""
+    """Compute outside vectors from the result of `inside_pass` on the same forest, with the same factors (I,).
+
+    to_left: whether left children get vectors, too; in a chain, they are leaves whose vectors nobody reads."""
     states, symbol = operators.states, forest.symbol
     vectors, exponents = outside
     pair, to_children = room
@@ -399,7 +426,7 @@ def outside_pass(
             b = forest.left[edge]
             c = forest.right[edge]
             end = _run_end(forest, edge, stop)
-            if r >= 0 and b >= 0 and c < 0:
+            if r >= 0 and b >= 0 and c < 0 and to_left:
                 # A unary rule: apply the transpose of its matrix.
                 m_b = states[symbol[b]]
                 for j in range(m_b):
@@ -407,15 +434,26 @@ def outside_pass(
                     for i in range(m_a):
                         to_children[0, j] += vectors[item, i] * operators.unary[r, i, j]
                 _add(outside, b, to_children, 0, m_b, above)
-            elif r >= 0 and b >= 0:
+            elif r >= 0 and c >= 0:
                 # A binary rule: apply the transpose of its matrix, to pair space, once for all edges of the run.
                 block = block_of(operators, r)
-                parent_to_pair(block, vectors, item, pair)
+                is_number = block.width == 1 and block.terms == 0 and m_a == 1
+                if is_number:
+                    pair[0, 0] = block.data[block.first] * vectors[item, 0]
+                else:
+                    parent_to_pair(block, vectors, item, pair)
                 # For each edge, map pair space to one child, with the other child's inside vector filled in.
                 for e in range(edge, end):
                     b, c = forest.left[e], forest.right[e]
-                    pair_to_children(block, pair, inside.vectors, b, inside.vectors, c, to_children)
-                    _add(outside, b, to_children, 0, block.m_b, above + inside.exponents[c])
+                    if is_number:
+                        to_children[0, 0] = pair[0, 0] * inside.vectors[c, 0]
+                        to_children[1, 0] = pair[0, 0] * inside.vectors[b, 0]
+                    elif to_left:
+                        pair_to_children(block, pair, inside.vectors, b, inside.vectors, c, to_children)
+                    else:
+                        pair_to_right(block, pair, inside.vectors, b, to_children)
+                    if to_left:
+                        _add(outside, b, to_children, 0, block.m_b, above + inside.exponents[c])
                     _add(outside, c, to_children, 1, block.m_c, above + inside.exponents[b])
             edge = end
 

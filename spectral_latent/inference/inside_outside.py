@@ -187,15 +187,17 @@ def _inside(operators: ObservableOperators, forest: Forest, factors: FloatArray,
 
 
 def trusted_posteriors(
-    operators: ObservableOperators, forest: Forest, factors: FloatArray
+    operators: ObservableOperators, forest: Forest, factors: FloatArray | None = None, *, to_left: bool = True
 ) -> tuple[FloatArray, IntArray]:
     """Compute the marginals of items (I,), and the signs of the sums of components (C,), of a forest built as above.
 
-    factors: (I,) the factor of each item."""
+    factors: (I,) the factor of each item; 1 if not given.
+    to_left: whether left children have marginals, too."""
+    factors = np.ones(forest.n_items) if factors is None else factors
     room = Workspace.allocate(operators.packed)
     inner = _inside(operators, forest, factors, room)
     outer = ScaledVectors.zeros(operators, forest)
-    outside_pass(operators.packed, forest, factors, inner, outer, room)
+    outside_pass(operators.packed, forest, factors, inner, outer, room, to_left)
     total, exponent = root_sums(operators, forest, inner)
     marginal = np.zeros(forest.n_items)
     marginal_pass(forest, factors, inner, outer, total, exponent, marginal)
@@ -216,7 +218,7 @@ def outside(
     factors = _check_factors(forest, factors)
     _check_vectors(operators, forest, inside_vectors)
     vectors = ScaledVectors.zeros(operators, forest)
-    outside_pass(operators.packed, forest, factors, inside_vectors, vectors, Workspace.allocate(operators.packed))
+    outside_pass(operators.packed, forest, factors, inside_vectors, vectors, Workspace.allocate(operators.packed), True)
     return vectors
 
 

@@ -20,7 +20,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise, repeat
+from itertools import chain, pairwise
+from operator import attrgetter
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -43,6 +44,7 @@ _OTHER_SPELLINGS = {mark: [other for other in marks if other != mark] for marks 
 _ANY = 1e-3  # the factor of the rules of any word, so that the rules of the word itself are preferred
 _FLOOR = 1e-12  # the least P(f | x) of a tag that is given for a word
 _Place = tuple[str, bool, int]  # a word, whether it opens a sentence, and its only tag or -1
+_Key = str | _Place  # a word alone is one inside a sentence that may have any tag: most words are, and tuples take time
 
 
 @dataclass(frozen=True)
@@ -208,6 +210,9 @@ class _WordRules:
     likely: BoolArray
 
 
+_COLUMNS = attrgetter("source", "factor", "likely")
+
+
 def _divide(numbers: FloatArray, others: FloatArray) -> FloatArray:
     """Divide numbers (n,) by others (n,); 0 if the other is 0, for example for a terminal that no tag emits."""
     quotients: FloatArray = np.divide(numbers, others, out=np.zeros_like(numbers), where=others > 0.0)
@@ -254,7 +259,7 @@ class WordEncoder:
         key = self._key(terminal, tag)
         self._order = np.argsort(key, kind="stable")
         self._keys = key[self._order]
-        self._found: dict[_Place | int, _WordRules] = {}
+        self._found: dict[_Key | int, _WordRules] = {}
         if self.spelling is not None:
             joint = coarse.leaf[:, 0] * prior[self._symbol]
             of_tag = np.asarray(np.bincount(key, joint), dtype=np.float64)
@@ -284,35 +289,48 @@ class WordEncoder:
         key = self._key(terminal, tag)
         return np.searchsorted(self._keys, key, "left"), np.searchsorted(self._keys, key, "right")
 
-    def encode(self, sentences: Iterable[Sequence[str]], tags: IntArray | None = None) -> EncodedWords:
+    def encode(
+        self, sentences: Iterable[Sequence[str]], tags: IntArray | None = None, *, likely_only: bool = False
+    ) -> EncodedWords:
         """Number the words of sentences, and find their leaf rules.
 
         sentences: the sentences, with n words in all.
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag; a word that was never seen
-        with its tag counts as unseen."""
-        only = repeat(-1) if tags is None else iter(tags.tolist())
-        keys = [(word, at == 0, next(only)) for sentence in sentences for at, word in enumerate(sentence)]
+        with its tag counts as unseen.
+        likely_only: whether to leave out the rules that are not likely enough for a chart."""
+        keys: list[_Key] = []
+        if tags is None:
+            for sentence in sentences:
+                keys += [(word, True, -1) for word in sentence[:1]]
+                keys += sentence[1:]
+        else:
+            only = iter(tags.tolist())
+            keys = [(word, at == 0, next(only)) for sentence in sentences for at, word in enumerate(sentence)]
         if len(self._found) > _REMEMBERED:
             self._found = {}
         found = self._found
-        if new := [key for key in dict.fromkeys(keys) if key not in found]:
-            self._look_up(new, found)
-        of_each = [found[key] for key in keys]
-        numbers = Vocabulary(of_each)
-        every = [*numbers.names, self._any_word]
-        source = np.concatenate([rules.source for rules in every])
-        factor = np.concatenate([rules.factor for rules in every])
-        likely = np.concatenate([rules.likely for rules in every])
-        number = np.repeat(np.arange(len(every)), [len(rules.source) for rules in every])
+        distinct = dict.fromkeys(keys)
+        if not found.keys() >= distinct.keys():
+            self._look_up([key for key in distinct if key not in found], found)
+        of_each = list(map(found.__getitem__, distinct))
+        numbers = Vocabulary(of_each)  # known words with the same rules are one word
+        number = dict(zip(distinct, numbers.numbers(of_each).tolist(), strict=True))
+        word = np.fromiter(map(number.__getitem__, keys), dtype=np.int64, count=len(keys))
+        sources, factors, likelies = zip(*map(_COLUMNS, [*numbers.names, self._any_word]), strict=True)
+        source, factor, likely = (np.concatenate(columns) for columns in (sources, factors, likelies))
+        terminal = np.repeat(np.arange(len(sources)), list(map(len, sources)))
+        if likely_only:
+            source, factor, terminal, likely = (column[likely] for column in (source, factor, terminal, likely))
         symbol = self._symbol[source]
-        order = np.argsort(symbol * len(every) + number)
+        order = np.argsort(symbol * len(sources) + terminal)
         rules = np.empty((len(order), 2), dtype=np.int64)
         rules[:, 0] = symbol[order]
-        rules[:, 1] = number[order]
-        return EncodedWords(numbers.numbers(of_each), len(numbers), rules, source[order], factor[order], likely[order])
+        rules[:, 1] = terminal[order]
+        return EncodedWords(word, len(numbers), rules, source[order], factor[order], likely[order])
 
-    def _look_up(self, words: Sequence[_Place], found: dict[_Place | int, _WordRules]) -> None:
+    def _look_up(self, places: Sequence[_Key], found: dict[_Key | int, _WordRules]) -> None:
         """Find the rules of words, and remember them: by the word, and those of a known word also by its key."""
+        words: list[_Place] = [(place, False, -1) if isinstance(place, str) else place for place in places]
         opening = {at for at, (_, opens, _) in enumerate(words) if opens}
         terminal = self.lexicon.terminals_of([word for word, _, _ in words], opening)
         keys = self._key(terminal, np.array([tag for _, _, tag in words], dtype=np.int64))
@@ -320,10 +338,11 @@ class WordEncoder:
         known = np.unique(keys[~is_unseen])
         for key, rules in zip(known.tolist(), self._rules_of_known(known, 1.0), strict=True):
             found.setdefault(key, rules)
-        unseen = [words[at] for at in np.flatnonzero(is_unseen).tolist()]
-        found.update(zip(unseen, self._rules_of_unseen(unseen) if unseen else [], strict=True))
+        if len(unseen := np.flatnonzero(is_unseen).tolist()):
+            for at, rules in zip(unseen, self._rules_of_unseen([words[at] for at in unseen]), strict=True):
+                found[places[at]] = rules
         for at in np.flatnonzero(~is_unseen).tolist():
-            found[words[at]] = found[int(keys[at])]
+            found[places[at]] = found[int(keys[at])]
 
     def _are_unseen(self, keys: IntArray) -> BoolArray:
         """Tell which keys (k,) are of signatures, or of words that were never seen with the key's tag."""

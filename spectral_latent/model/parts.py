@@ -59,7 +59,10 @@ class Parts(NamedTuple):
 
     def merge(self) -> Parts:
         """Join parts with the same place and label, and add their posteriors; sort by sentence, place and label."""
-        rows, which = Rules.distinct(np.stack(self[:4], axis=1))
+        given = np.stack(self[:4], axis=1)
+        rows, which = Rules.distinct(given)
+        if rows is given:
+            return self
         sentence, begin, end, label = np.ascontiguousarray(rows.T)
         posterior = np.bincount(which, self.posterior, minlength=len(rows)).astype(float)
         return Parts(sentence, begin, end, label, posterior)

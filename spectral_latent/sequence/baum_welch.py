@@ -63,12 +63,10 @@ class OpenPositions(NamedTuple):
     observation: IntArray
     allowed: BoolArray
 
-    def emissions(self, of_observations: FloatArray) -> FloatArray:
-        """Extend p(x | h) of n observations, (n, m), to all terminals, (n + V, m); a missing one has probability 1."""
-        one = np.ones((1, of_observations.shape[1]))
-        return np.concatenate(
-            [of_observations, self.allowed * np.append(of_observations, one, axis=0)[self.observation]]
-        )
+    def extend(self, model: HiddenMarkov) -> HiddenMarkov:
+        """Let a model of n observations emit all terminals; not a distribution then."""
+        kinds = self.allowed.T * model.with_missing().emission[:, self.observation]
+        return replace(model, emission=np.append(model.emission, kinds, axis=1))
 
     def fold(self, emitted: FloatArray) -> FloatArray:
         """Add the expected counts (n + V, m) of open positions to those of their observations, (n, m)."""
@@ -94,7 +92,6 @@ class ChainCounts:
     pairs: FloatArray
     emitted: FloatArray
     log_likelihood: float
-    n_sequences: int
 
     def __add__(self, other: ChainCounts) -> ChainCounts:
         """Add the counts of other sequences under the same model."""
@@ -158,13 +155,11 @@ class _Parameters(NamedTuple):
     emission: FloatArray
 
     @staticmethod
-    def of(model: HiddenMarkov, positions: OpenPositions | None = None) -> _Parameters:
+    def of(model: HiddenMarkov) -> _Parameters:
         """Copy the probabilities of a model."""
         step = np.ascontiguousarray((1.0 - model.stop)[:, None] * model.transition)
         step_back = np.ascontiguousarray(step.T)
         emission = np.ascontiguousarray(model.emission.T)
-        if positions is not None:
-            emission = positions.emissions(emission)
         return _Parameters(model.initial.copy(), step, step_back, model.stop.copy(), emission)
 
 
@@ -240,48 +235,29 @@ def _pass_through(
                 ahead[i, h] /= largest
 
 
-def _expected_of_shard(sequences: Sequences, model: HiddenMarkov, positions: OpenPositions | None) -> ChainCounts | int:
-    """Compute the expected counts of a shard; if a sequence is impossible, return its number in the shard instead."""
-    parameters = _Parameters.of(model, positions)
-    check_range("observations", sequences.terminal, 0, len(parameters.emission))
-    m = model.n_states
-    counts = ChainCounts(np.zeros(m), np.zeros(m), np.zeros((m, m)), np.zeros_like(parameters.emission), 0.0, 0)
-    for part in sequences.parts(_POSITIONS):
-        found = _expected_of_part(part, parameters)
-        if isinstance(found, int):
-            return counts.n_sequences + found
-        counts += found
-    return counts if positions is None else replace(counts, emitted=positions.fold(counts.emitted))
+def _vectors_of(
+    sequences: Sequences, model: _Parameters
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Compute α, `ahead` and β (N, m) and α·β (N,) of sequences in memory, and the logarithms (T,) of probabilities."""
+    check_range("observations", sequences.terminal, 0, len(model.emission))
+    forward, ahead, behind = np.empty((3, len(sequences.terminal), len(model.initial)))
+    log = np.empty(sequences.n_sequences)
+    _pass_through(model, sequences.terminal, sequences.start, forward, ahead, behind, log)
+    total = np.einsum("nh,nh->n", forward, behind)
+    is_possible = np.isfinite(log) & (np.minimum.reduceat(total, sequences.start[:-1]) >= TINY)
+    return forward, ahead, behind, np.maximum(total, TINY), np.where(is_possible, log, -np.inf)
 
 
-class _Passed(NamedTuple):
-    """The vectors α, `ahead` and β (N, m) of N positions, with α·β (N,), and the log-probabilities of T sequences.
-
-    log: (T,) the log-probability of each sequence; -inf for an impossible one, whose vectors mean nothing."""
-
-    forward: FloatArray
-    ahead: FloatArray
-    behind: FloatArray
-    total: FloatArray
-    log: FloatArray
-
-    @staticmethod
-    def of(sequences: Sequences, model: _Parameters) -> _Passed:
-        """Pass through sequences whose vectors fit in memory together."""
-        forward, ahead, behind = np.empty((3, len(sequences.terminal), len(model.initial)))
-        log = np.empty(sequences.n_sequences)
-        _pass_through(model, sequences.terminal, sequences.start, forward, ahead, behind, log)
-        total = np.einsum("nh,nh->n", forward, behind)
-        is_possible = np.isfinite(log) & (np.minimum.reduceat(total, sequences.start[:-1]) >= TINY)
-        return _Passed(forward, ahead, behind, total, np.where(is_possible, log, -np.inf))
+def _expected_of_shard(sequences: Sequences, model: HiddenMarkov) -> ChainCounts:
+    """Compute the expected counts of a shard; they mean nothing if its log-likelihood is -inf."""
+    parameters = _Parameters.of(model)
+    return reduce(ChainCounts.__add__, (_expected_of_part(part, parameters) for part in sequences.parts(_POSITIONS)))
 
 
-def _expected_of_part(sequences: Sequences, model: _Parameters) -> ChainCounts | int:
-    """Compute the expected counts of sequences of N positions together, or the number of an impossible sequence."""
+def _expected_of_part(sequences: Sequences, model: _Parameters) -> ChainCounts:
+    """Compute the expected counts of sequences of N positions together."""
     n = len(sequences.terminal)
-    forward, ahead, behind, total, log = _Passed.of(sequences, model)
-    if np.isneginf(log).any():
-        return int(np.argmin(log))
+    forward, ahead, behind, total, log = _vectors_of(sequences, model)
     forward *= (sequences.weight[sequences.sequence] / total)[:, None]
     # All terms of a pair of states have a factor of `step`.
     before = np.flatnonzero(~sequences.is_last)
@@ -292,45 +268,44 @@ def _expected_of_part(sequences: Sequences, model: _Parameters) -> ChainCounts |
     )
     first, last = sequences.start[:-1], sequences.start[1:] - 1
     begins, ends = posterior[first].sum(axis=0), posterior[last].sum(axis=0)
-    return ChainCounts(begins, ends, pairs, of_terminal @ posterior, float(sequences.weight @ log), len(log))
+    log_likelihood = -np.inf if np.isneginf(log).any() else float(sequences.weight @ log)
+    return ChainCounts(begins, ends, pairs, of_terminal @ posterior, log_likelihood)
 
 
 def state_posteriors(
-    sequences: Sequences, model: HiddenMarkov, positions: OpenPositions | None = None
+    sequences: Sequences, model: HiddenMarkov, allowed: BoolArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """Compute p(h | sequence) (N, m) at every position, and the log-probabilities (T,) of the sequences.
 
-    The posteriors of a sequence with probability zero are uniform, and its logarithm is -inf."""
-    parameters = _Parameters.of(model, positions)
-    check_range("observations", sequences.terminal, 0, len(parameters.emission))
-    posteriors = np.empty((len(sequences.terminal), model.n_states))
+    The posteriors of a sequence with probability zero are uniform, and its logarithm is -inf.
+
+    allowed: (N, m) whether each position may have each state; None if nothing is known."""
+    posteriors = np.full((len(sequences.terminal), model.n_states), 1.0 / model.n_states)
     logs = [np.empty(0)]
     first = 0
     for part in sequences.parts(_POSITIONS):
-        forward, _, behind, total, log = _Passed.of(part, parameters)
+        here = slice(first, first + len(part.terminal))
+        own = model
+        if allowed is not None:
+            # Every position emits its own number.
+            own = replace(model, emission=model.emission[:, part.terminal]).among(allowed[here])
+            part = replace(part, terminal=np.arange(len(part.terminal)))
+        forward, _, behind, total, log = _vectors_of(part, _Parameters.of(own))
         is_possible = np.isfinite(log)[part.sequence]
-        found = posteriors[first : first + len(forward)]
-        found[:] = 1.0 / model.n_states
-        np.divide(forward * behind, total[:, None], out=found, where=is_possible[:, None])
+        np.divide(forward * behind, total[:, None], out=posteriors[here], where=is_possible[:, None])
         logs.append(log)
-        first += len(forward)
+        first = here.stop
     return posteriors, np.concatenate(logs)
 
 
-def expectation(
-    shards: Iterable[Sequences],
-    model: HiddenMarkov,
-    jobs: int | None = 1,
-    positions: OpenPositions | None = None,
-) -> ChainCounts:
+def expectation(shards: Iterable[Sequences], model: HiddenMarkov, jobs: int | None = 1) -> ChainCounts:
     """Compute the expected counts of all shards: the E-step."""
-    parts: list[ChainCounts] = []
-    for counts in parallel_map(_expected_of_shard, shards, jobs, model, positions):
-        if isinstance(counts, int):
-            number = sum(part.n_sequences for part in parts) + counts + 1
-            raise EstimationError(f"sequence {number} has probability zero under the model that Baum-Welch starts from")
-        parts.append(counts)
-    return reduce(ChainCounts.__add__, parts)
+    counts = reduce(ChainCounts.__add__, parallel_map(_expected_of_shard, shards, jobs, model))
+    if np.isneginf(counts.log_likelihood):
+        log = np.concatenate([state_posteriors(shard, model)[1] for shard in shards])
+        number = int(np.argmin(log)) + 1
+        raise EstimationError(f"sequence {number} has probability zero under the model that Baum-Welch starts from")
+    return counts
 
 
 @dataclass(frozen=True)
@@ -352,7 +327,11 @@ class ChainLearner:
 
     def expect(self, model: HiddenMarkov) -> tuple[ChainCounts, float]:
         """Compute the expected counts, and the log-likelihood plus the logarithm of the prior."""
-        counts = expectation(self.shards, model, self.jobs, self.positions)
+        if self.positions is None:
+            counts = expectation(self.shards, model, self.jobs)
+        else:
+            counts = expectation(self.shards, self.positions.extend(model), self.jobs)
+            counts = replace(counts, emitted=self.positions.fold(counts.emitted))
         return counts, counts.log_likelihood + _log_prior(model, self.prior)
 
     def maximise(self, counts: ChainCounts, model: HiddenMarkov) -> HiddenMarkov:

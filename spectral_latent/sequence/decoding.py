@@ -1,25 +1,23 @@
-"""Find the tags of sequences, by the marginals of a trellis that the coarse model prunes.
+"""Find the tags of sequences, by the posteriors of a trellis that the coarse model prunes.
 
 | here | meaning |
 | --- | --- |
-| μ(i, t) | the marginal of tag t at position i |
-| μ(i, t, t') | the marginal of tag t at position i and tag t' at the next |
-| μ(1, t_1) Π μ(i, t_i, t_{i+1}) / μ(i, t_i) | a path's probability in the Markov chain with these marginals |
+| μ(i, t) | the posterior of tag t at position i |
+| μ(i, t, t') | the posterior of tag t at position i and tag t' at the next |
+| μ(1, t_1) Π μ(i, t_i, t_{i+1}) / μ(i, t_i) | a path's probability in the Markov chain with these posteriors |
 
-Estimated marginals may be negative.  Their absolute values are taken (Cohen et al. 2013, slide 22), and μ(i, t) of the
-chain is Σ_t' |μ(i, t, t')|.
+Estimates may be negative.  Their absolute values are taken (Cohen et al. 2013, slide 22), and μ(i, t) of the chain is
+Σ_t' |μ(i, t, t')|.
 
 If tags have one state, the chain is the model itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain, islice
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -28,46 +26,21 @@ from spectral_latent.inference import edge_marginals, inside, n_best_derivations
 from spectral_latent.model.parts import Parts
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.conversion import Sequences, Tag
-from spectral_latent.sequence.forests import Candidates, TrellisBuilder, candidate_marginals
-from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, range_of
+from spectral_latent.sequence.forests import Candidates, TrellisBuilder
+from spectral_latent.sequence.hidden_markov import HiddenMarkov
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
 
 __all__ = [
     "Allowed",
-    "Decoder",
+    "TagCharts",
     "allowed_tags",
-    "batches",
-    "in_batches",
+    "best_tags",
     "likely_rules",
     "n_best_tags",
+    "state_charts",
     "tag_matrix",
     "tag_parts",
 ]
-
-_BATCH = 4096  # the number of positions whose forests are built together
-_Row = TypeVar("_Row", bound=Sized)
-_T = TypeVar("_T")
-
-
-def batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
-    """Divide rows into batches of a few thousand positions; empty rows are left out."""
-    batch: list[_Row] = []
-    size = 0
-    for row in rows:
-        if batch and size + len(row) > _BATCH:
-            yield batch
-            batch = []
-            size = 0
-        if len(row):
-            batch.append(row)
-            size += len(row)
-    if batch:
-        yield batch
-
-
-def in_batches(rows: Sequence[_Row], find: Callable[[list[_Row]], Iterable[_T]]) -> list[list[_T]]:
-    """Apply a function to rows batch by batch, and return a list of results for each row."""
-    results = chain.from_iterable(map(find, batches(rows)))
-    return [list(islice(results, len(row))) for row in rows]
 
 
 def likely_rules(operators: ObservableOperators, prior: FloatArray, beam: float) -> BoolArray:
@@ -92,7 +65,7 @@ def allowed_tags(
     """Tell which of K tags each position of sequences may have, (N, K); None if every position may have all."""
     if all(each is None for each in known):
         return None
-    numbers = {tag: number for number, tag in enumerate(tags)}
+    known_tags = set(tags)
     allowed = np.ones((sum(map(len, sequences)), len(tags)), dtype=bool)
     first = 0
     for sequence, entries in zip(sequences, known, strict=True):
@@ -102,23 +75,22 @@ def allowed_tags(
             if entry is None:
                 continue
             some = entry if isinstance(entry, AbstractSet) else {entry}
-            if not some or any(tag not in numbers for tag in some):
+            if not some or not known_tags.issuperset(some):
                 kinds = "None, a tag of the tagger or a set of them"
                 raise ValueError(f"entry {place + 1} of `known` must be {kinds}, not {entry!r:.60}")
-            allowed[first + place] = False
-            allowed[first + place, [numbers[tag] for tag in some]] = True
+            allowed[first + place] = [tag in some for tag in tags]
         first += len(sequence)
     return allowed
 
 
-def tag_parts(posteriors: FloatArray, start: IntArray) -> Parts:
-    """List the tags with posteriors (N, K) that are not zero as parts of T sequences.
+def tag_parts(start: IntArray, position: IntArray, tag: IntArray, posterior: FloatArray) -> Parts:
+    """List tags as parts of T sequences.
 
-    start: (T + 1,) the first position of each sequence, and N."""
-    position, tag = np.nonzero(posteriors)
-    sentence = range_of(start, position)
+    start: (T + 1,) the first position of each sequence, and N.
+    position, tag, posterior: (P,) the tags, by position, with their posteriors."""
+    sentence = np.repeat(np.arange(len(start) - 1), np.diff(start))[position]
     place = position - start[sentence] + 1
-    return Parts(sentence, place, place, tag, posteriors[position, tag])
+    return Parts(sentence, place, place, tag, posterior)
 
 
 def tag_matrix(parts: Parts, sequences: Sequence[Sequence[Any]], n_tags: int) -> FloatArray:
@@ -129,77 +101,90 @@ def tag_matrix(parts: Parts, sequences: Sequence[Sequence[Any]], n_tags: int) ->
     return matrix
 
 
+def best_tags(parts: Parts) -> IntArray:
+    """Find the tag (N,) with the largest posterior at each position; every position has parts, sorted by tag."""
+    is_first = np.append(True, (np.diff(parts.sentence) != 0) | (np.diff(parts.begin) != 0))[: len(parts.label)]
+    first = np.flatnonzero(is_first)
+    if not len(first):
+        return parts.label
+    position = np.cumsum(is_first) - 1
+    is_best = parts.posterior == np.maximum.reduceat(parts.posterior, first)[position]
+    # Of equally likely tags, take the first.
+    best = np.flatnonzero(is_best)
+    return parts.label[best[np.flatnonzero(np.diff(position[best], prepend=-1))]]
+
+
 @dataclass(frozen=True, eq=False)
-class Decoder:
-    """Find tags under latent operators, in trellises that coarse operators prune.
+class TagCharts:
+    """The likely tags of the positions of T sequences.
 
     coarse: operators with one state for each tag.
     latent: operators over the same rules.
-    n_tags: K, the number of tags.
-    likely: (R0,) whether a leaf rule may make a candidate.
-    threshold: a candidate is left out if its coarse marginal is less than this share of the largest at its position.
-    allowed: (N, K) the tags that each position may have; None if every position may have all."""
+    builder: the builder of trellises over these rules.
+    start: (T + 1,) the first position of each sequence, and N.
+    candidates: the C tags that are left.
+    posterior: (C,) their posteriors under the coarse operators."""
 
     coarse: ObservableOperators
     latent: ObservableOperators
-    n_tags: int
-    likely: BoolArray
-    threshold: float
-    allowed: BoolArray | None = None
+    builder: TrellisBuilder
+    start: IntArray
+    candidates: Candidates
+    posterior: FloatArray
 
-    @cached_property
-    def builder(self) -> TrellisBuilder:
-        """Make the builder of trellises over the rules of these operators."""
-        return TrellisBuilder(self.latent.rules, self.n_tags)
+    @staticmethod
+    def prune(
+        operators: tuple[ObservableOperators, ObservableOperators],
+        terminal: IntArray,
+        start: IntArray,
+        *,
+        likely: BoolArray | None = None,
+        threshold: float = 0.0,
+        allowed: BoolArray | None = None,
+    ) -> TagCharts:
+        """Find the likely tags of sequences.
 
-    def prune(self, terminal: IntArray, start: IntArray) -> tuple[Candidates, FloatArray]:
-        """Find the likely candidates of sequences with their coarse marginals, up to a common factor at each position.
-
+        operators: coarse and latent ones.
         terminal: (N,) the terminal of each position.
-        start: (T + 1,) the first position of each sequence, and N."""
-        # First take the rules that are likely for their words, then the candidates with large marginals.
-        candidates = self.builder.candidates(terminal)
-        keep = self.likely[candidates.rule]
-        if self.allowed is not None:
+        start: (T + 1,) the first position of each sequence, and N.
+        likely: (R0,) whether a leaf rule may make a candidate; any may if not given.
+        threshold: a tag is left out if its coarse posterior is less than this share of the largest at its position.
+        allowed: (N, K) the tags that each position may have; None if every position may have all."""
+        coarse, latent = operators
+        builder = TrellisBuilder(coarse.rules, coarse.n_symbols // 2)
+        # First take the rules that are likely for their words, then the candidates with large posteriors.
+        candidates = builder.candidates(terminal)
+        keep = np.ones(len(candidates.tag), dtype=np.bool_) if likely is None else likely[candidates.rule]
+        if allowed is not None:
             # An allowed tag need not be likely.
             position = candidates.position
-            is_free = np.asarray(self.allowed.all(axis=1))[position]
-            keep = np.where(is_free, keep, self.allowed[position, candidates.tag])
+            is_free = np.asarray(allowed.all(axis=1))[position]
+            keep = np.where(is_free, keep, allowed[position, candidates.tag])
         candidates = candidates.where(keep)
-        mu = np.abs(candidate_marginals(self.coarse, self.builder, start, candidates))
-        keep = mu >= self.threshold * np.maximum.reduceat(mu, candidates.start[:-1])[candidates.position]
-        return candidates.where(keep), mu[keep]
+        mu = np.abs(builder.posteriors(coarse, start, candidates))
+        keep = mu >= threshold * np.maximum.reduceat(mu, candidates.start[:-1])[candidates.position]
+        return TagCharts(coarse, latent, builder, start, candidates.where(keep), mu[keep])
 
-    def posteriors(self, terminal: IntArray, start: IntArray) -> FloatArray:
-        """Compute the posteriors (N, K) of the tags of all positions.
-
-        If the latent marginals of a position are all zero, the coarse marginals are used.
-
-        terminal: (N,) the terminal of each position.
-        start: (T + 1,) the first position of each sequence, and N."""
-        return self.weigh(start, *self.prune(terminal, start))
-
-    def weigh(self, start: IntArray, candidates: Candidates, mu: FloatArray) -> FloatArray:
-        """Compute the posteriors (N, K) of candidates with their coarse marginals, as `prune` finds them.
-
-        start: (T + 1,) the first position of each sequence, and N."""
-        position = candidates.position
+    def posteriors(self) -> FloatArray:
+        """Compute the posteriors (C,) of the candidates; where the latent model sees nothing, those are coarse."""
+        first, position = self.candidates.start[:-1], self.candidates.position
+        mu = self.posterior
         if self.latent is not self.coarse:
-            latent = np.abs(candidate_marginals(self.latent, self.builder, start, candidates))
-            is_lost = np.maximum.reduceat(latent, candidates.start[:-1]) <= TINY
+            latent = np.abs(self.builder.posteriors(self.latent, self.start, self.candidates))
+            is_lost = np.maximum.reduceat(latent, first) <= TINY
             mu = np.where(is_lost[position], mu, latent)
-        rows = np.zeros((int(start[-1]), self.n_tags))
-        rows[position, candidates.tag] = mu
-        total = rows.sum(axis=1, keepdims=True)
+        total = np.add.reduceat(mu, first)
         if not (total > 0.0).all():
             raise ValueError("the model gives probability zero to every tag of a word")
-        return np.asarray(rows / total)
+        return np.asarray(mu / total[position])
 
-    def _chain(self, terminal: IntArray) -> tuple[Forest, FloatArray]:
+    def parts(self) -> Parts:
+        """List the candidates with their posteriors."""
+        return tag_parts(self.start, self.candidates.position, self.candidates.tag, self.posteriors())
+
+    def _chain(self) -> tuple[Forest, FloatArray]:
         """Build the forest of one sequence, and compute the logarithm (E,) of each edge's factor in the chain."""
-        start = np.array([0, len(terminal)])
-        candidates, _ = self.prune(terminal, start)
-        forest = self.builder.build(start, candidates).forest
+        forest, _ = self.builder.build(self.start, self.candidates)
         for operators in (self.latent, self.coarse):  # coarse operators if all latent estimates are zero
             inside_vectors = inside(operators, forest)
             outside_vectors = outside(operators, forest, inside_vectors)
@@ -213,17 +198,15 @@ class Decoder:
         share = np.log(np.maximum(by_edge, TINY) / np.maximum(by_item, TINY)[forest.item])
         return forest, np.where(forest.left < 0, 0.0, share) + at_root[forest.item]
 
-    def paths(self, terminal: IntArray, n_best: int) -> list[tuple[IntArray, float]]:
-        """Find the likeliest paths (n,) of one sequence in the chain of this module, with log p(path | observations).
-
-        terminal: (n,) the terminal of each position of one sequence."""
-        forest, log = self._chain(terminal)
+    def paths(self, n_best: int) -> list[tuple[IntArray, float]]:
+        """Find the likeliest paths (n,) of one sequence in the chain of this module, with log p(path | sequence)."""
+        forest, log = self._chain()
         best = n_best_derivations(forest, log, n_best)
         return [(Sequences.of_trees(path.tree(forest, self.latent.rules)).tag, path.score) for path in best]
 
-    def draw(self, terminal: IntArray, rng: np.random.Generator) -> IntArray:
-        """Draw the tags (n,) of one sequence from the chain of this module; terminal: (n,)."""
-        forest, log = self._chain(terminal)
+    def draw(self, rng: np.random.Generator) -> IntArray:
+        """Draw the tags (n,) of one sequence from the chain of this module."""
+        forest, log = self._chain()
         p = np.exp(log)
         tags: list[int] = []
         # From the first position on, draw an edge of the current item; its right child is the next position's item.
@@ -234,6 +217,12 @@ class Decoder:
             below = forest.right[edge]
             edges = np.arange(*forest.start[[below, below + 1]]) if below >= 0 else edges[:0]
         return np.array(tags)
+
+
+def state_charts(sequences: Sequences, hidden: HiddenMarkov, allowed: BoolArray | None) -> TagCharts:
+    """Make charts whose tags are the states of a model, without pruning; allowed: (N, m)."""
+    operators = hidden.with_states_as_tags()
+    return TagCharts.prune((operators, operators), sequences.terminal, sequences.start, allowed=allowed)
 
 
 def n_best_tags(posteriors: FloatArray, n_best: int) -> list[IntArray]:

@@ -1,39 +1,17 @@
-"""Build the trellises of sequences without known tags, and compute the marginals of tags without them.
-
-The marginals are equal to those of the spines of a trellis (`inference.marginals`).  But the two passes, backward and
-forward, make no items and edges: each candidate is joined with every candidate of the next position, and a table has
-the rule for each pair of tags.
-
-| here | shape | meaning |
-| --- | --- | --- |
-| `inner` | (C, M) | inside vectors of the candidates' spines: of the candidate and all positions after it |
-| `outer` | (C, M) | outside vectors of the spines: of all positions before the candidate |
-| `pair` | (Q,) | an emission and the next spine in the pair space of their rule; see `operators.Tensors` |
-
-The vectors of all candidates of a position are scaled by the same power of two.
-"""
+"""Build the trellises of sequences without known tags: forests in which each position has candidates."""
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import (
-    check_column,
-    check_range,
-    check_starts,
-    compiled,
-    compiled_part,
-    compiled_pass,
-    pass_part,
-    unsigned,
-)
-from spectral_latent.operators import ObservableOperators, PackedOperators
-from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules
+from spectral_latent._compiled import check_column, check_range, check_starts, compiled, compiled_part
+from spectral_latent.inference.inside_outside import trusted_posteriors
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, ranges
 
-__all__ = ["Candidates", "Trellis", "TrellisBuilder", "candidate_marginals"]
+__all__ = ["Candidates", "TrellisBuilder"]
 
 
 class Candidates(NamedTuple):
@@ -57,17 +35,6 @@ class Candidates(NamedTuple):
         return Candidates(np.concatenate([[0], np.cumsum(keep)])[self.start], self.tag[keep], self.rule[keep])
 
 
-class Trellis(NamedTuple):
-    """A forest with one component for each sequence, and the items of its candidates.
-
-    emission: (C,) the item of each candidate's emission.
-    spine: (C,) the item of each candidate's spine."""
-
-    forest: Forest
-    emission: IntArray
-    spine: IntArray
-
-
 @compiled_part
 def _sizes(ends: IntArray, start: IntArray) -> tuple[int, int]:
     """Count the edges and roots of trellises; sequence s has the positions ends[s] ... ends[s + 1] - 1."""
@@ -87,7 +54,7 @@ def _sizes(ends: IntArray, start: IntArray) -> tuple[int, int]:
 def _fill(
     ends: IntArray, start: IntArray, tag: IntArray, leaf: IntArray, last: IntArray, following: IntArray
 ) -> tuple[IntArray, ...]:
-    """Make the columns of the forest and the other columns of `Trellis`; the last position of a sequence comes first.
+    """Make the columns of a forest, and list the item of each candidate's spine; last positions come first.
 
     ends: (T + 1,) the first position of each sequence, and N.
     start: (N + 1,) the first candidate of each position, and C.
@@ -143,7 +110,7 @@ def _fill(
                     at_root += 1
                 item += 1
     first[n_items] = n_edges
-    return symbol, first, rule, left, right, root, component, emission, spine
+    return symbol, first, rule, left, right, root, component, spine
 
 
 class TrellisBuilder:
@@ -163,8 +130,9 @@ class TrellisBuilder:
         self.rules = rules
         self.n_tags = n_tags
         self.leaf_tag, terminal = rules.leaf.T
+        # The rules of terminal x are by_terminal[first[x]] ... by_terminal[first[x + 1] - 1].
         self.by_terminal = np.argsort(terminal, kind="stable")
-        self.terminals = terminal[self.by_terminal]
+        self.first = np.cumsum(np.concatenate([[0], np.bincount(terminal), [0]]))
         self.last = np.full(n_tags, -1)
         self.last[rules.unary[:, 1]] = np.arange(len(rules.unary))
         self.following = np.full((n_tags, n_tags), -1)
@@ -172,25 +140,17 @@ class TrellisBuilder:
 
     def candidates(self, terminal: IntArray) -> Candidates:
         """List all tags that may emit the terminals (N,); terminal: (N,)."""
-        first = np.searchsorted(self.terminals, terminal, "left")
-        count = np.searchsorted(self.terminals, terminal, "right") - first
-        start = np.concatenate([[0], np.cumsum(count)])
-        position = np.repeat(np.arange(len(terminal)), count)
-        # The rules of a terminal are neighbours in `by_terminal`: list them for each position.
-        rule = self.by_terminal[first[position] + np.arange(start[-1]) - start[position]]
+        known = np.minimum(terminal, len(self.first) - 2)
+        row, _ = ranges(self.first[known], self.first[known + 1])
+        start = np.concatenate([[0], np.cumsum(self.first[known + 1] - self.first[known])])
+        rule = self.by_terminal[row]
         return Candidates(start, self.leaf_tag[rule], rule)
 
-    def build(self, ends: IntArray, candidates: Candidates) -> Trellis:
-        """Build the trellises of T sequences.
+    def build(self, ends: IntArray, candidates: Candidates) -> tuple[Forest, IntArray]:
+        """Build the trellises of T sequences, and list the item (C,) of each candidate's spine.
 
         ends: (T + 1,) the first position of each sequence, and N.
-        Raises ValueError if sequences and candidates do not fit together."""
-        self.check(ends, candidates)
-        *columns, emission, spine = _fill(ends, *candidates, self.last, self.following)
-        return Trellis(Forest(*columns), emission, spine)
-
-    def check(self, ends: IntArray, candidates: Candidates) -> None:
-        """Raise ValueError unless candidates fit sequences and tags, or if a sequence is empty; ends: (T + 1,)."""
+        Raises ValueError if sequences and candidates do not fit together, or if a sequence is empty."""
         start, tag, rule = candidates
         check_starts("starts of candidates", start, np.size(tag))
         check_starts("starts of sequences", ends, len(start) - 1)
@@ -200,197 +160,13 @@ class TrellisBuilder:
         check_column("tags of candidates", tag, (np.size(tag),), np.int64)
         check_column("leaf rules of candidates", rule, (np.size(tag),), np.int64)
         check_range("tags of candidates", tag, 0, self.n_tags)
+        *columns, spine = _fill(ends, *candidates, self.last, self.following)
+        return Forest(*columns), spine
 
+    def posteriors(self, operators: ObservableOperators, ends: IntArray, candidates: Candidates) -> FloatArray:
+        """Compute the posteriors (C,) of the candidates of T sequences, under operators over these rules.
 
-@pass_part
-def _normalise(vectors: FloatArray, first: int, end: int) -> None:
-    """Scale the vectors of one position, vectors[first:end] (C, M), so that their largest entry is in [1/2, 1)."""
-    largest = 0.0
-    for c in range(first, end):
-        for h in range(vectors.shape[1]):
-            if abs(vectors[c, h]) > largest:
-                largest = abs(vectors[c, h])
-    # A power of two rounds nothing.  It is at most 2^1000, so that it is a finite number; smaller vectors stay smaller.
-    scale = math.ldexp(1.0, min(-math.frexp(largest)[1], 1000))
-    for c in range(first, end):
-        for h in range(vectors.shape[1]):
-            vectors[c, h] *= scale
-
-
-@pass_part
-def _add_inner(
-    data: FloatArray,
-    at: int,
-    terms: int,
-    m_a: int,
-    m_b: int,
-    m_c: int,
-    leaf: FloatArray,
-    rule: int,
-    inner: FloatArray,
-    c: int,
-    d: int,
-    pair: FloatArray,
-) -> None:
-    """Add to inner[c] the inside vector of the spine of c over the emission leaf[rule] and the next spine inner[d].
-
-    data: (n,) the numbers of all tensors.
-    leaf: (R0, M) the vectors of leaf rules.
-    inner: (C, M) the inside vectors of spines.
-    pair: (Q,) room for a vector in pair space."""
-    width = terms if terms else m_b * m_c
-    second = at + m_a * width
-    third = second + terms * m_b
-    # With y the emission and z the next spine, the vector in pair space is (second[q] · y) (third[q] · z), q < terms,
-    # or the outer product of y and z if the tensor is multiplied out.
-    for q in range(terms):
-        of_emission = 0.0
-        for j in range(m_b):
-            of_emission += data[unsigned(second + q * m_b + j)] * leaf[rule, j]
-        of_next = 0.0
-        for k in range(m_c):
-            of_next += data[unsigned(third + q * m_c + k)] * inner[d, k]
-        pair[q] = of_emission * of_next
-    if terms == 0:
-        for j in range(m_b):
-            for k in range(m_c):
-                pair[unsigned(j * m_c + k)] = leaf[rule, j] * inner[d, k]
-    # The first factor is a matrix from pair space to the states of the spine.
-    for h in range(m_a):
-        row = at + h * width
-        total = 0.0
-        for q in range(width):
-            total += data[unsigned(row + q)] * pair[q]
-        inner[c, h] += total
-
-
-@pass_part
-def _add_outer(
-    data: FloatArray,
-    at: int,
-    terms: int,
-    m_a: int,
-    m_b: int,
-    m_c: int,
-    leaf: FloatArray,
-    rule: int,
-    outer: FloatArray,
-    c: int,
-    d: int,
-    pair: FloatArray,
-) -> None:
-    """Add to outer[d] the outside vector of the next spine, after the spine outer[c] and the emission leaf[rule].
-
-    outer: (C, M) the outside vectors of spines."""
-    width = terms if terms else m_b * m_c
-    second = at + m_a * width
-    third = second + terms * m_b
-    # The transpose of the first factor maps the spine to pair space.
-    for q in range(width):
-        pair[q] = 0.0
-    for h in range(m_a):
-        row = at + h * width
-        for q in range(width):
-            pair[q] += outer[c, h] * data[unsigned(row + q)]
-    # The other factors, with the emission filled in, map pair space to the next spine.
-    for q in range(terms):
-        of_emission = 0.0
-        for j in range(m_b):
-            of_emission += data[unsigned(second + q * m_b + j)] * leaf[rule, j]
-        for k in range(m_c):
-            outer[d, k] += pair[q] * of_emission * data[unsigned(third + q * m_c + k)]
-    if terms == 0:
-        for j in range(m_b):
-            for k in range(m_c):
-                outer[d, k] += leaf[rule, j] * pair[unsigned(j * m_c + k)]
-
-
-@compiled_pass
-def _marginal_pass(
-    operators: PackedOperators,
-    last: IntArray,
-    following: IntArray,
-    ends: IntArray,
-    start: IntArray,
-    tag: IntArray,
-    rule: IntArray,
-    inner: FloatArray,
-    outer: FloatArray,
-    pair: FloatArray,
-    marginals: FloatArray,
-) -> None:
-    """Compute the marginals of the candidates of sequences; sequence s has the positions ends[s] ... ends[s + 1] - 1.
-
-    last: (K,) the unary rule of each tag, or -1.
-    following: (K, K) the binary rule of each pair of tags, or -1.
-    ends: (T + 1,) the first position of each sequence, and the number of all positions.
-    start: (N + 1,) the first candidate of each position, and the number of all candidates.
-    tag: (C,) the tag of each candidate.
-    rule: (C,) the leaf rule of each candidate.
-    inner: (C, M) zeros; gets the inside vectors.
-    outer: (C, M) zeros; gets the outside vectors.
-    pair: (Q,) room for a vector in pair space.
-    marginals: (C,) gets the marginals, with an unknown common factor at each position."""
-    states = operators.states
-    root = operators.root
-    leaf = operators.leaf
-    unary = operators.unary
-    offset = operators.offset
-    terms = operators.terms
-    data = operators.data
-    n_tags = len(last)
-    for s in range(len(ends) - 1):
-        # Backwards: the inside vectors of a position are sums over the candidates of the next position.
-        for i in range(ends[s + 1] - 1, ends[s] - 1, -1):
-            for c in range(start[i], start[i + 1]):
-                m_a, m_b = states[n_tags + tag[c]], states[tag[c]]
-                # The last position has a unary rule, from the spine to its emission.
-                r = last[tag[c]]
-                if i + 1 == ends[s + 1] and r >= 0:
-                    for h in range(m_a):
-                        for j in range(m_b):
-                            inner[c, h] += unary[r, h, j] * leaf[rule[c], j]
-                if i + 1 < ends[s + 1]:
-                    for d in range(start[i + 1], start[i + 2]):
-                        r = following[tag[c], tag[d]]
-                        if r >= 0:
-                            m_c = states[n_tags + tag[d]]
-                            _add_inner(data, offset[r], terms[r], m_a, m_b, m_c, leaf, rule[c], inner, c, d, pair)
-            _normalise(inner, start[i], start[i + 1])
-        # Forwards: the outside vectors of a position are finished, multiplied with the inside vectors, and added to the
-        # outside vectors of the next position.
-        for c in range(start[ends[s]], start[ends[s] + 1]):
-            for h in range(root.shape[1]):
-                outer[c, h] = root[n_tags + tag[c], h]
-        for i in range(ends[s], ends[s + 1]):
-            _normalise(outer, start[i], start[i + 1])
-            for c in range(start[i], start[i + 1]):
-                marginals[c] = 0.0
-                for h in range(root.shape[1]):
-                    marginals[c] += inner[c, h] * outer[c, h]
-                if i + 1 < ends[s + 1]:
-                    m_a, m_b = states[n_tags + tag[c]], states[tag[c]]
-                    for d in range(start[i + 1], start[i + 2]):
-                        r = following[tag[c], tag[d]]
-                        if r >= 0:
-                            m_c = states[n_tags + tag[d]]
-                            _add_outer(data, offset[r], terms[r], m_a, m_b, m_c, leaf, rule[c], outer, c, d, pair)
-
-
-def candidate_marginals(
-    operators: ObservableOperators, builder: TrellisBuilder, ends: IntArray, candidates: Candidates
-) -> FloatArray:
-    """Compute the marginals (C,) of the candidates of T sequences, with an unknown common factor at each position.
-
-    ends: (T + 1,) the first position of each sequence, and N.
-    Raises ValueError if sequences, candidates and operators do not fit together."""
-    builder.check(ends, candidates)
-    if not operators.rules.equals(builder.rules):
-        raise ValueError("candidates are weighed by operators over the rules of their builder")
-    check_range("leaf rules of candidates", candidates.rule, 0, len(operators.leaf))
-    n = len(candidates.tag)
-    inner, outer = np.zeros((2, n, operators.root.shape[1]))
-    pair = np.empty(int(operators.binary.widths.max(initial=0)))
-    marginals = np.empty(n)
-    _marginal_pass(operators.packed, builder.last, builder.following, ends, *candidates, inner, outer, pair, marginals)
-    return marginals
+        ends: (T + 1,) the first position of each sequence, and N."""
+        forest, spine = self.build(ends, candidates)
+        marginals, _ = trusted_posteriors(operators, forest, to_left=False)
+        return marginals[spine]

@@ -32,7 +32,7 @@ import scipy
 from spectral_latent._compiled import TINY
 from spectral_latent._threads import on_one_thread
 from spectral_latent.estimation import EM, Estimator, StateOptions
-from spectral_latent.estimation.starts import Climbed, climb_together
+from spectral_latent.estimation.starts import climb_together
 from spectral_latent.sequence.baum_welch import ChainCounts, expectation
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
@@ -259,8 +259,12 @@ class GaussianLearner:
 
 
 @on_one_thread()
-def train_gaussian(learner: GaussianLearner, options: Estimator, random_starts: int) -> Climbed[GaussianMarkov]:
+def train_gaussian(
+    learner: GaussianLearner, options: Estimator, random_starts: int
+) -> tuple[GaussianMarkov, tuple[float, ...], tuple[float, ...]]:
     """Train a model by moments, on cells of three divisions, or by EM from these three models and from random starts.
+
+    Returns what `estimation.starts.climb_together` returns.
 
     learner: the observations, and what is known of their states.
     options: moments alone, of which the likeliest model is kept, or EM, which adds the random starts."""
@@ -273,7 +277,7 @@ def train_gaussian(learner: GaussianLearner, options: Estimator, random_starts: 
     if not isinstance(options, EM):
         objectives = [learner.expect(start)[1] for start in starts]
         best = int(np.argmax(objectives))
-        return Climbed(starts[best], (objectives[best],), ())
+        return starts[best], (objectives[best],), ()
     if learner.allowed is not None:  # the states that are known have their numbers
         starts = [start for start in starts if len(start.initial) == m]
     starts += [learner.random(m, seed) for seed in range(first, first + random_starts)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, Generic, NamedTuple, Self, TypeVar
+from typing import Annotated, Any, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from spectral_latent.model import Member
 from spectral_latent.model.analysis import Found, WeighedForest
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.conversion import Alphabet, Sequences, Tag
-from spectral_latent.sequence.decoding import Allowed, Decoder, allowed_tags, likely_rules, tag_parts
-from spectral_latent.sequence.forests import Candidates, TrellisBuilder
+from spectral_latent.sequence.decoding import Allowed, TagCharts, allowed_tags, likely_rules, tag_parts
+from spectral_latent.sequence.forests import TrellisBuilder
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions
 from spectral_latent.trees import FloatArray, Forest, IntArray, SkeletalTrees, Vocabulary
 
@@ -125,7 +125,7 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
         sequences: the sequences, whose tags are not used."""
         latent = self.open
         builder = TrellisBuilder(latent.rules, self.n_tags)
-        return WeighedForest(latent, builder.build(sequences.start, builder.candidates(sequences.terminal)).forest)
+        return WeighedForest(latent, builder.build(sequences.start, builder.candidates(sequences.terminal))[0])
 
     def chart(self, inputs: Sequence[Any]) -> Any:
         """Build the trellises of sequences, unpruned, with a component for each sequence.
@@ -190,7 +190,9 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
     def parts(self, inputs: Sequence[Any], charts: Any) -> Found:
         """Give every observation of sequences without tags the only tag."""
         start = np.cumsum([0, *map(len, inputs)])
-        return Found(tag_parts(np.ones((start[-1], self.n_tags)), start), np.ones(len(inputs), dtype=np.bool_))
+        position = np.arange(start[-1])
+        only = tag_parts(start, position, np.zeros_like(position), np.ones(len(position)))
+        return Found(only, np.ones(len(inputs), dtype=np.bool_))
 
     def rounded(self, compact: bool) -> Self:
         """Round the numbers of the operators, so that a file holds most of them in two bytes.
@@ -198,19 +200,6 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
         compact: whether to keep fewer digits; see `round_operators`."""
         coarse, latent = (round_operators(each, compact) for each in (self.coarse, self.latent))
         return replace(self, coarse=coarse, latent=latent)
-
-
-class TagCharts(NamedTuple):
-    """The likely tags of the words of sentences.
-
-    decoder: the operators with the leaf rules of these words.
-    start: (T + 1,) the first word of each sentence, and the number of all words.
-    coarse: (C,) their coarse marginals, up to a common factor at each word."""
-
-    decoder: Decoder
-    start: IntArray
-    candidates: Candidates
-    coarse: FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -227,10 +216,10 @@ class TagGrammar(SequenceGrammar[TaggerOptions, Lexicon]):
         likely = likely_rules(self.coarse, self.prior, beam)
         return WordEncoder(self.observations, self.coarse, self.prior, np.arange(self.n_tags), beam, likely)
 
-    def decoder(self, sentences: Sequence[Sequence[str]], known: Sequence[Allowed | None]) -> tuple[Decoder, IntArray]:
-        """Make a decoder for sentences, and look up its terminals (N,) for all words."""
+    def charts(self, sentences: Sequence[Sequence[str]], known: Sequence[Allowed | None]) -> TagCharts:
+        """Find the likely tags of sentences under the coarse operators, among those that are known of each."""
         allowed = allowed_tags(self.tags, sentences, known)
-        words = self._encoder.encode(sentences)
+        words = self._encoder.encode(sentences, likely_only=allowed is None)
         if allowed is not None:
             # Words that were never seen with one of their tags get the commonest of these.
             has_rule = np.zeros((words.any_word + 1, self.n_tags), dtype=bool)
@@ -239,23 +228,23 @@ class TagGrammar(SequenceGrammar[TaggerOptions, Lexicon]):
             is_seen = (has_rule[words.word] & allowed).any(axis=1)
             if not is_seen.all():
                 words = self._encoder.encode(sentences, np.where(is_seen, -1, commonest))
-        coarse = words.restrict(self.coarse)
-        latent = words.restrict(self.latent)
-        return Decoder(coarse, latent, self.n_tags, words.likely, self.options.threshold, allowed), words.word
+        return TagCharts.prune(
+            (words.restrict(self.coarse), words.restrict(self.latent)),
+            words.word,
+            np.cumsum([0, *map(len, sentences)]),
+            likely=words.likely,
+            threshold=self.options.threshold,
+            allowed=allowed,
+        )
 
     def chart(self, inputs: Sequence[Any]) -> TagCharts:
         """Find the likely tags of sentences under the coarse operators."""
-        sentences, known = zip(*inputs, strict=True)
-        decoder, terminal = self.decoder(sentences, known)
-        start = np.cumsum([0, *map(len, sentences)])
-        return TagCharts(decoder, start, *decoder.prune(terminal, start))
+        return self.charts(*zip(*inputs, strict=True))
 
     def parts(self, inputs: Sequence[Any], charts: TagCharts) -> Found:
         """Find the tags of words, with their posteriors."""
-        posteriors = charts.decoder.weigh(charts.start, charts.candidates, charts.coarse)
-        return Found(tag_parts(posteriors, charts.start), np.ones(len(inputs), dtype=np.bool_))
+        return Found(charts.parts(), np.ones(len(inputs), dtype=np.bool_))
 
     def forest(self, charts: TagCharts) -> WeighedForest:
         """Make the trellises of the likely tags."""
-        decoder = charts.decoder
-        return WeighedForest(decoder.latent, decoder.builder.build(charts.start, charts.candidates).forest)
+        return WeighedForest(charts.latent, charts.builder.build(charts.start, charts.candidates)[0])

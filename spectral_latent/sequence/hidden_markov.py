@@ -134,12 +134,8 @@ class HiddenMarkov:
         )
 
     def with_states_as_tags(self) -> ObservableOperators:
-        """Make operators over tagged sequences whose tags are the states of the model; every symbol has one state.
-
-        After the n terminals of the model, there is one of missing observations, which any state emits with weight 1.
-        """
-        emission = np.append(self.emission, np.ones((self.n_states, 1)), axis=1)
-        m, n = emission.shape
+        """Make operators over tagged sequences whose tags are the states of the model; every symbol has one state."""
+        m, n = self.emission.shape
         states = np.arange(m)
         before, after = np.divmod(np.arange(m * m), m)
         leaf_state, terminal = np.divmod(np.arange(m * n), n)
@@ -152,11 +148,15 @@ class HiddenMarkov:
             rules,
             states=np.ones(2 * m, dtype=np.int64),
             root=np.concatenate([np.zeros(m), self.initial])[:, None],
-            leaf=emission.reshape(-1, 1),
+            leaf=self.emission.reshape(-1, 1),
             unary=self.stop[:, None, None],
             binary=Tensors.scalars(((1.0 - self.stop)[:, None] * self.transition).ravel()),
             probabilities=True,
         )
+
+    def with_missing(self) -> HiddenMarkov:
+        """Add a last observation for those that are missing, which any state emits with weight 1."""
+        return replace(self, emission=np.append(self.emission, np.ones((self.n_states, 1)), axis=1))
 
     def among(self, allowed: BoolArray | None) -> HiddenMarkov:
         """Let the positions of a model with an observation for each have some states alone; not a distribution then.
@@ -203,7 +203,7 @@ class HiddenMarkov:
         states = [np.zeros(0, dtype=np.int64)]
         total = 0.0
         for part in sequences.parts(_EDGES // self.n_states**2 + 1):
-            forest = builder.build(part.start, builder.candidates(part.terminal)).forest
+            forest, _ = builder.build(part.start, builder.candidates(part.terminal))
             best = n_best_derivations(forest, _log_weights(operators, forest), 1)
             edges, _ = best.edges  # in post-order, the emission of a position comes before those of the positions after
             states.append(operators.rules.leaf[forest.rule[edges[forest.left[edges] < 0]], 0])

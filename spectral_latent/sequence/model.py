@@ -22,15 +22,15 @@ from spectral_latent.model import Partial, check_words
 from spectral_latent.model.analysis import Analysis
 from spectral_latent.model.batches import map_batches
 from spectral_latent.model.parts import Judge, jackknife
-from spectral_latent.sequence.baum_welch import OpenPositions, state_posteriors
+from spectral_latent.sequence.baum_welch import state_posteriors
 from spectral_latent.sequence.conversion import Alphabet, Sequences, Tag, check_sequence, is_open, pairs_of
-from spectral_latent.sequence.decoding import Allowed, Decoder, allowed_tags, tag_matrix
+from spectral_latent.sequence.decoding import Allowed, TagCharts, allowed_tags, best_tags, state_charts, tag_matrix
 from spectral_latent.sequence.grammar import SequenceGrammar, TagGrammar
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.judge import TagChoices, TagEvidence, TagModel
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions, preset
 from spectral_latent.sequence.prediction import SequenceModel
-from spectral_latent.sequence.tagger import SENTENCES, PathTagger
+from spectral_latent.sequence.tagger import SENTENCES, Tagger
 from spectral_latent.sequence.training import train_tagged
 from spectral_latent.sequence.untagged import Untagged, train_open, train_untagged
 from spectral_latent.tokenisation import Tokenisation
@@ -40,7 +40,7 @@ __all__ = ["LatentHMM", "LatentTagger", "StateTagger", "train_and_tag"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentTagger(PathTagger, SequenceModel[TagGrammar, Partial[Sequence[str], Allowed | None]]):
+class LatentTagger(Tagger, SequenceModel[TagGrammar, Partial[Sequence[str], Allowed | None]]):
     """A hidden Markov model of tagged words, whose tags have latent states.
 
     The tree of a sentence is its words with their tags: those of `tag`, or for `parse_nbest` the sequences of tags with
@@ -99,10 +99,13 @@ class LatentTagger(PathTagger, SequenceModel[TagGrammar, Partial[Sequence[str], 
     def _observed(self, given: Partial[Sequence[str], Allowed | None]) -> Sequence[str]:
         return given.sentence
 
-    def _decoder(self, sequences: Sequence[Sequence[str]], known: Sequence[Allowed | None]) -> tuple[Decoder, IntArray]:
-        return self.grammar.decoder(sequences, known)
+    def _charts(self, sequence: Sequence[str], known: Allowed | None) -> TagCharts:
+        return self.grammar.charts([sequence], [known])
 
-    def _posteriors_given(self, sequences: Sequence[Sequence[str]], known: Sequence[Allowed | None]) -> FloatArray:
+    def _best(self, sequences: Sequence[Sequence[str]], known: Sequence[Allowed | None]) -> IntArray:
+        return best_tags(self.analyse(list(map(Partial, sequences, known))).judged)
+
+    def _posteriors(self, sequences: Sequence[Sequence[str]], known: Sequence[Allowed | None]) -> FloatArray:
         judged = self.analyse(list(map(Partial, sequences, known))).judged
         return tag_matrix(judged, sequences, len(self.tags))
 
@@ -451,7 +454,7 @@ class LatentHMM(SequenceModel[SequenceGrammar[HMMOptions, Alphabet], Sequence[Ha
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StateTagger(PathTagger, ShortRepr):
+class StateTagger(Tagger, ShortRepr):
     """A latent hidden Markov model as a tagger: the tags are names of its states.
 
     >>> from spectral_latent.estimation import EM, Random
@@ -480,13 +483,6 @@ class StateTagger(PathTagger, ShortRepr):
         Sequences are read and tagged in batches, which takes less time than one by one."""
         return map_batches(_states_of, self.model, sequences, jobs, list(self.tags), size=SENTENCES)
 
-    @cached_property
-    def _states(self) -> Decoder:
-        """The decoder, which prunes nothing."""
-        operators = self.model.hidden.with_states_as_tags()
-        likely = np.ones(len(operators.leaf), dtype=bool)
-        return Decoder(operators, operators, len(self.tags), likely, threshold=0.0)
-
     def _check(self, sequence: Sequence[Hashable]) -> None:
         check_sequence(sequence)
 
@@ -495,20 +491,16 @@ class StateTagger(PathTagger, ShortRepr):
         """The rules by which raw text is divided into sentences and words, which are the observations."""
         return Tokenisation(frozenset(x for x in self.model.observations.known if isinstance(x, str)))
 
-    def _decoder(
-        self, sequences: Sequence[Sequence[Hashable]], known: Sequence[Allowed | None]
-    ) -> tuple[Decoder, IntArray]:
-        terminals = map(self.model.observations.terminals_of, sequences)
-        allowed = allowed_tags(self.tags, sequences, known)
-        return replace(self._states, allowed=allowed), np.concatenate(list(terminals))
+    def _numbered(self, sequences: Sequence[Sequence[Hashable]]) -> Sequences:
+        return Sequences.of(map(self.model.observations.terminals_of, sequences))
 
-    def _posteriors_given(self, sequences: Sequence[Sequence[Hashable]], known: Sequence[Allowed | None]) -> FloatArray:
-        if any(each is not None for each in known):
-            decoder, terminal = self._decoder(sequences, known)
-            return decoder.posteriors(terminal, np.cumsum([0, *map(len, sequences)]))
-        terminals = Sequences.of(map(self.model.observations.terminals_of, sequences))
-        missing = OpenPositions(np.array([-1]), np.ones((1, len(self.tags)), dtype=np.bool_))
-        return state_posteriors(terminals, self.model.hidden, missing)[0]
+    def _charts(self, sequence: Sequence[Hashable], known: Allowed | None) -> TagCharts:
+        hidden = self.model.hidden.with_missing()
+        return state_charts(self._numbered([sequence]), hidden, allowed_tags(self.tags, [sequence], [known]))
+
+    def _posteriors(self, sequences: Sequence[Sequence[Hashable]], known: Sequence[Allowed | None]) -> FloatArray:
+        hidden = self.model.hidden.with_missing()
+        return state_posteriors(self._numbered(sequences), hidden, allowed_tags(self.tags, sequences, known))[0]
 
     def joint_log_probabilities(self, sequences: Iterable[Iterable[tuple[Hashable, Tag]]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the probabilities of observations with states; -inf for unknown tags.
@@ -516,7 +508,7 @@ class StateTagger(PathTagger, ShortRepr):
         sequences: T sequences; pairs of an observation and the name of its state.
 
         Raises EstimationError if a token is not a pair, and ValueError if a sequence is empty."""
-        operators = self._states.latent
+        operators = self.model.hidden.with_missing().with_states_as_tags()
         grammar = self.model.grammar
         of_states = replace(
             grammar, tags=list(self.tags), prior=np.ones(len(self.tags)), coarse=operators, latent=operators

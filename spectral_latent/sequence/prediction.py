@@ -35,7 +35,7 @@ from spectral_latent.model import LatentTreeModel, Prefixes, Surprisal, Unit, en
 from spectral_latent.model.analysis import Analysis
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.conversion import Sequences, check_sequence
-from spectral_latent.sequence.decoding import n_best_tags, tag_matrix, tag_parts
+from spectral_latent.sequence.decoding import best_tags, n_best_tags, tag_matrix, tag_parts
 from spectral_latent.sequence.forests import TrellisBuilder
 from spectral_latent.sequence.grammar import SequenceGrammar
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
@@ -332,8 +332,11 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
     def analyse(self, inputs: Sequence[Input]) -> Analysis[Input]:
         """Take the first three steps for the sequences that are not empty; others have no parts."""
         full = np.flatnonzero([len(self._observed(given)) > 0 for given in inputs])
+        if len(full) == len(inputs) > 0:
+            return super().analyse(inputs)
         if not len(full):
-            nothing = tag_parts(np.zeros((0, 1)), np.zeros(1, dtype=np.int64))
+            none = np.zeros(0, dtype=np.int64)
+            nothing = tag_parts(np.zeros(1, dtype=np.int64), none, none, np.zeros(0))
             return Analysis(inputs, (), (), nothing, nothing)
         found = super().analyse([inputs[at] for at in full.tolist()])
         parts, judged = (each._replace(sentence=full[each.sentence]) for each in (found.parts, found.judged))
@@ -343,9 +346,12 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
         """Find up to `n_best` sequences of tags with the largest sums of posteriors.
 
         analysis: the record of the first three steps."""
+        rows = [self._observed(given) for given in analysis.inputs]
+        if n_best == 1:
+            best = np.split(best_tags(analysis.judged), np.cumsum([len(row) for row in rows])[:-1])
+            return [[self.grammar.joined(row, tags)] for row, tags in zip(rows, best, strict=True)]
         trees = []
-        for at, given in enumerate(analysis.inputs):
-            observed = self._observed(given)
+        for at, observed in enumerate(rows):
             posteriors = tag_matrix(analysis.judged.of_sentence(at), [observed], self.grammar.n_tags)
             trees.append([self.grammar.joined(observed, tags) for tags in n_best_tags(posteriors, n_best)])
         return analysis._replace(trees=trees)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache, reduce
 from itertools import chain, takewhile
 from numbers import Integral
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -45,7 +45,7 @@ from spectral_latent.estimation import (
     spectral_moments,
 )
 from spectral_latent.estimation.clustering import NodeClusters
-from spectral_latent.estimation.starts import Climbed, climb_together
+from spectral_latent.estimation.starts import climb_together
 from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.sequence.baum_welch import ChainLearner, OpenPositions, expectation
 from spectral_latent.sequence.conversion import Alphabet, Sequences, rows_of
@@ -79,6 +79,7 @@ _CLIMB_POSITIONS = 1 << 16  # the number of positions, about, on which EM is tri
 _STOP = 0.5  # the probability of an end after every state, if ends are not learnt
 
 _Choice = TypeVar("_Choice", int, float)
+_Climbed: TypeAlias = tuple[HiddenMarkov, tuple[float, ...], tuple[float, ...]]  # see `estimation.starts`
 
 
 @dataclass(frozen=True)
@@ -128,8 +129,8 @@ class _Fold:
 
     def climbed(self, options: HMMOptions) -> float:
         """Train by EM on the other sequences, and compute the log-likelihood of those held out under the result."""
-        climbed = _hidden_markov([self.kept], self.treebank, len(self.alphabet.known), options)
-        smoothed = _with_unseen(climbed.model, self.treebank.counts, options)
+        model, *_ = _hidden_markov([self.kept], self.treebank, len(self.alphabet.known), options)
+        smoothed = _with_unseen(model, self.treebank.counts, options)
         return expectation([self.held_out], smoothed).log_likelihood
 
 
@@ -371,14 +372,14 @@ def _hidden_markov(
     options: HMMOptions,
     jobs: int | None = 1,
     listener: Listener = silent,
-) -> Climbed[HiddenMarkov]:
+) -> _Climbed:
     """Learn the probabilities of a hidden Markov model as the estimator does, and by EM if the estimator has it."""
     estimator = options.estimator
     seen = replace(treebank, priors=Priors(rules=treebank.priors.rules))  # only observations that were seen
     pseudo = estimator.state_smoothing if isinstance(estimator, EM) else 0.0
     first = estimator.start_chain(seen, _ChainStart(seen, n_symbols, pseudo, jobs), jobs, listener)
     if not isinstance(estimator, EM):
-        return Climbed(first, (), ())
+        return first, (), ()
     return _climb([first], sequences, treebank, n_symbols, options, jobs=jobs, listener=listener)
 
 
@@ -393,7 +394,7 @@ def _climb(
     emitted: FloatArray | None = None,
     jobs: int | None = 1,
     listener: Listener = silent,
-) -> Climbed[HiddenMarkov]:
+) -> _Climbed:
     """Run EM from given starts and from random ones.
 
     emitted: (m, n) how often states are known to emit each observation: random starts are near these emissions."""
@@ -484,15 +485,14 @@ def _read(
     return formalism, with_back_off(treebank, 1, Priors(alphabet.smooth), back_off), alphabet
 
 
-def _finished(
-    climbed: Climbed[HiddenMarkov], treebank: Treebank, alphabet: Alphabet, options: HMMOptions, empty: float
-) -> Untagged:
+def _finished(climbed: _Climbed, treebank: Treebank, alphabet: Alphabet, options: HMMOptions, empty: float) -> Untagged:
     """Join what is learnt of a model of states."""
-    for number, objective in enumerate(climbed.reached, start=1):
-        _log.info("start %d of %d reached %.2f", number, len(climbed.reached), objective)
-    operators = _with_unseen(climbed.model, treebank.counts, options).operators()
-    latent = Estimate(operators, climbed.objective)
-    reached = Estimate(operators, climbed.reached).rounded_objective
+    model, objective, reached = climbed
+    for number, end in enumerate(reached, start=1):
+        _log.info("start %d of %d reached %.2f", number, len(reached), end)
+    operators = _with_unseen(model, treebank.counts, options).operators()
+    latent = Estimate(operators, objective)
+    reached = Estimate(operators, reached).rounded_objective
     return Untagged(join_grammar(treebank, options, [None], alphabet, latent), 0.0, empty, reached)
 
 

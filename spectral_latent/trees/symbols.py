@@ -168,7 +168,10 @@ class Rules:
         (array([[0, 2],
                [1, 0]]), array([1, 0, 1]))
         """
-        _, first, inverse = np.unique(_keys(rows), return_index=True, return_inverse=True)
+        keys = _keys(rows)
+        if (keys[1:] > keys[:-1]).all():
+            return rows, np.arange(len(rows))
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         return rows[first], inverse
 
     @staticmethod

@@ -11,7 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.sequence.decoding import Decoder, batches, in_batches, likely_rules
+from spectral_latent.sequence.decoding import TagCharts, best_tags, likely_rules, tag_matrix
+from spectral_latent.sequence.tagger import batches
+from spectral_latent.trees import FloatArray
 from tests.sequence.hmms import (
     TaggedModel,
     chi_square,
@@ -28,18 +30,19 @@ seeds = st.integers(0, 2**32 - 1)
 strings = st.lists(st.integers(0, N - 1), min_size=1, max_size=5)
 
 
-def unpruned(model: TaggedModel, coarse: TaggedModel | None = None) -> Decoder:
+def unpruned(model: TaggedModel, rows: list[list[int]], coarse: TaggedModel | None = None) -> TagCharts:
     latent = model.operators()
-    return of_operators(latent if coarse is None else coarse.operators(), latent)
+    return charts(latent if coarse is None else coarse.operators(), latent, rows)
 
 
-def of_operators(coarse: ObservableOperators, latent: ObservableOperators) -> Decoder:
+def charts(coarse: ObservableOperators, latent: ObservableOperators, rows: list[list[int]]) -> TagCharts:
     """Of K tags, unpruned."""
-    return Decoder(coarse, latent, K, np.ones(len(latent.leaf), dtype=bool), threshold=0.0)
+    return TagCharts.prune((coarse, latent), np.concatenate(rows), np.cumsum([0, *map(len, rows)]))
 
 
-def whole(x: list[int]) -> np.ndarray:
-    return np.array([0, len(x)])
+def posteriors(of: TagCharts) -> FloatArray:
+    """(N, K)"""
+    return tag_matrix(of.parts(), [range(n) for n in np.diff(of.start)], K)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -49,9 +52,8 @@ def whole(x: list[int]) -> np.ndarray:
 @given(st.lists(st.integers(0, 3) | st.sampled_from([1_500, 5_000]), max_size=9))
 def test_batches_do_not_show(lengths: list[int]) -> None:
     rows = [range(100 * i, 100 * i + length) for i, length in enumerate(lengths)]
-    assert [row for batch in batches(rows) for row in batch] == [row for row in rows if row]
+    assert [row for batch in batches(rows) for row in batch] == rows
     assert all(len(batch) == 1 or sum(map(len, batch)) <= 4_096 for batch in batches(rows))
-    assert in_batches(rows, lambda batch: [-x for row in batch for x in row]) == [[-x for x in row] for row in rows]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -62,7 +64,7 @@ def test_the_best_path_of_a_long_sequence_is_viterbis() -> None:
     model = random_hmm(np.random.default_rng(0), K, N, stop=(1e-3, 2e-3))
     x = np.random.default_rng(1).integers(0, N, 2_000).tolist()
     operators = model.with_states_as_tags()
-    ((tags, found),) = of_operators(operators, operators).paths(np.array(x), 1)
+    ((tags, found),) = charts(operators, operators, [x]).paths(1)
     _, log = viterbi(model, x)
     assert found == pytest.approx(log - forward_backward(model, x).log, rel=1e-9)
     step = np.log((1.0 - model.stop)[:, None] * model.transition)
@@ -74,12 +76,12 @@ def test_the_best_path_of_a_long_sequence_is_viterbis() -> None:
 @given(seeds, strings, st.integers(1, 3), st.booleans())
 def test_many_sequences_are_each_alone(seed: int, x: list[int], m: int, proper: bool) -> None:
     model = random_tagged(np.random.default_rng(seed), K, m, N, proper=proper)
-    decoder = unpruned(model, random_tagged(np.random.default_rng(seed), K, 1, N))
+    coarse = random_tagged(np.random.default_rng(seed), K, 1, N)
     rows = [x, x[::-1], x[:1]]
-    start = np.cumsum([0, *map(len, rows)])
-    together = decoder.posteriors(np.concatenate([np.array(row) for row in rows]), start)
-    alone = [decoder.posteriors(np.array(row), whole(row)) for row in rows]
-    np.testing.assert_allclose(together, np.concatenate(alone), rtol=1e-9)
+    together = unpruned(model, rows, coarse)
+    alone = [posteriors(unpruned(model, [row], coarse)) for row in rows]
+    np.testing.assert_allclose(posteriors(together), np.concatenate(alone), rtol=1e-9)
+    assert best_tags(together.parts()).tolist() == posteriors(together).argmax(axis=1).tolist()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -106,11 +108,11 @@ def test_tags_with_one_state(seed: int, x: list[int]) -> None:
     weights = model.paths(x)
     total = sum(weights.values())
     assume(total > 0)
-    decoder = unpruned(model)
-    found = decoder.posteriors(np.array(x), whole(x))
+    of_x = unpruned(model, [x])
+    found = posteriors(of_x)
     np.testing.assert_allclose(found, tag_marginals(weights, K), atol=1e-11)
     expected = sorted((p for p in weights.values() if p > 0), reverse=True)
-    k_best = decoder.paths(np.array(x), 7)
+    k_best = of_x.paths(7)
     np.testing.assert_allclose([log for _, log in k_best], np.log(expected[:7]) - np.log(total), rtol=1e-9, atol=1e-9)
     for tags, log in k_best:
         assert weights[tuple(tags.tolist())] / total == pytest.approx(np.exp(log), rel=1e-9)
@@ -122,12 +124,12 @@ def test_tags_with_states_have_the_marginals_of_all_paths(seed: int, x: list[int
     model = random_tagged(np.random.default_rng(seed), K, 2, N, proper=proper)
     weights = model.paths(x)
     assume(abs(sum(weights.values())) > 1e-3 * sum(map(abs, weights.values())))
-    decoder = unpruned(model, random_tagged(np.random.default_rng(seed), K, 1, N))
-    found = decoder.posteriors(np.array(x), whole(x))
+    of_x = unpruned(model, [x], random_tagged(np.random.default_rng(seed), K, 1, N))
+    found = posteriors(of_x)
     expected = np.abs(tag_marginals(weights, K))
     np.testing.assert_allclose(found, expected / expected.sum(axis=1, keepdims=True), rtol=1e-7, atol=1e-9)
     scores = {tags: chain(weights, tags) for tags in weights}
-    k_best = decoder.paths(np.array(x), 5)
+    k_best = of_x.paths(5)
     np.testing.assert_allclose(
         [np.exp(log) for _, log in k_best], sorted(scores.values(), reverse=True)[:5], rtol=1e-6, atol=1e-12
     )
@@ -139,7 +141,7 @@ def test_where_the_latent_model_sees_nothing_the_coarse_one_decides() -> None:
     coarse = random_tagged(np.random.default_rng(0), K, 1, N)
     nothing = random_tagged(np.random.default_rng(0), K, 2, N)
     nothing = nothing._replace(emission=np.zeros_like(nothing.emission))
-    found = unpruned(nothing, coarse).posteriors(np.array([0, 1]), np.array([0, 2]))
+    found = posteriors(unpruned(nothing, [[0, 1]], coarse))
     np.testing.assert_allclose(found, tag_marginals(coarse.paths([0, 1]), K), rtol=1e-9)
 
 
@@ -156,7 +158,8 @@ def test_pruning_leaves_what_the_coarse_model_holds_likely(
     latent = random_tagged(np.random.default_rng(seed + 1), K, 2, N)
     prior = np.random.default_rng(seed).dirichlet(np.ones(K))
     likely = likely_rules(coarse.operators(), prior, beam)
-    decoder = Decoder(coarse.operators(), latent.operators(), K, likely, threshold)
+    both = coarse.operators(), latent.operators()
+    of_x = TagCharts.prune(both, np.array(x), np.array([0, len(x)]), likely=likely, threshold=threshold)
     joint = prior[:, None] * coarse.emission[:, :, 0]  # of tag and observation
     is_likely = joint >= beam * joint.max(axis=0)
     left = {
@@ -166,11 +169,11 @@ def test_pruning_leaves_what_the_coarse_model_holds_likely(
     keep = (mu >= threshold * mu.max(axis=1, keepdims=True)) & is_likely[:, x].T
     margin = np.abs(mu - threshold * mu.max(axis=1, keepdims=True))
     assume(threshold in (0.0, 1.0) or margin.min() > 1e-9)
-    pruned, _ = decoder.prune(np.array(x), whole(x))
+    pruned = of_x.candidates
     candidates = set(zip(pruned.position.tolist(), pruned.tag.tolist(), strict=True))
     assert candidates == {(i, t) for i, t in zip(*np.nonzero(keep), strict=True)}
     weights = {tags: p for tags, p in latent.paths(x).items() if all((i, t) in candidates for i, t in enumerate(tags))}
-    found = decoder.posteriors(np.array(x), whole(x))
+    found = posteriors(of_x)
     np.testing.assert_allclose(found, tag_marginals(weights, K), atol=1e-9)
 
 
@@ -180,13 +183,9 @@ def test_pruning_leaves_what_the_coarse_model_holds_likely(
 
 def test_drawn_tags_with_states_have_the_probabilities_of_the_chain() -> None:
     model = random_tagged(np.random.default_rng(1), K, 2, N)
-    decoder, x, rng, n = (
-        unpruned(model, random_tagged(np.random.default_rng(1), K, 1, N)),
-        [1, 0, 2],
-        np.random.default_rng(0),
-        1_500,
-    )
-    drawn = Counter(tuple(decoder.draw(np.array(x), rng).tolist()) for _ in range(n))
+    x, rng, n = [1, 0, 2], np.random.default_rng(0), 1_500
+    of_x = unpruned(model, [x], random_tagged(np.random.default_rng(1), K, 1, N))
+    drawn = Counter(tuple(of_x.draw(rng).tolist()) for _ in range(n))
     weights = model.paths(x)
     p = np.array([chain(weights, tags) for tags in weights])
     assert chi_square(np.array([drawn[tags] for tags in weights]), p) < 4.0

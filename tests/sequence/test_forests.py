@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.inference import inside, n_best_derivations, total_weight, tree_weights
-from spectral_latent.operators import ObservableOperators
+from spectral_latent.inference import inside, marginals, n_best_derivations, outside, total_weight, tree_weights
+from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.sequence import HiddenMarkov, Sequences
-from spectral_latent.sequence.forests import Candidates, Trellis, TrellisBuilder, candidate_marginals
+from spectral_latent.sequence.forests import TrellisBuilder
 from spectral_latent.trees import Forest
 from tests.sequence.hmms import TaggedModel, random_tagged
 
@@ -21,19 +21,19 @@ seeds = st.integers(0, 2**32 - 1)
 strings = st.lists(st.lists(st.integers(0, N - 1), min_size=1, max_size=4), min_size=1, max_size=4)
 
 
-def trellis(model: TaggedModel, rows: list[list[int]]) -> tuple[ObservableOperators, Candidates, Trellis]:
+def trellis(model: TaggedModel, rows: list[list[int]]) -> tuple[ObservableOperators, Forest]:
     operators, sequences = model.operators(), Sequences.of(rows)
     builder = TrellisBuilder(operators.rules, len(model.initial))
     candidates = builder.candidates(sequences.terminal)
-    return operators, candidates, builder.build(sequences.start, candidates)
+    return operators, builder.build(sequences.start, candidates)[0]
 
 
 @settings(max_examples=40)
 @given(seeds, strings)
 def test_the_weight_of_a_trellis_is_the_sum_over_tags(seed: int, rows: list[list[int]]) -> None:
     model = random_tagged(np.random.default_rng(seed), K, 2, N, proper=False, missing=0.3)
-    operators, _, found = trellis(model, rows)
-    weight = total_weight(operators, found.forest, inside(operators, found.forest))
+    operators, found = trellis(model, rows)
+    weight = total_weight(operators, found, inside(operators, found))
     expected = [sum(model.paths(row).values()) for row in rows]
     size = [sum(map(abs, model.paths(row).values())) for row in rows]
     assert (np.abs(weight.sign * np.exp(weight.log) - expected) <= 1e-12 * np.array(size)).all()
@@ -45,9 +45,9 @@ def test_derivations_are_the_tags_with_rules(seed: int, rows: list[list[int]]) -
     """The trellis of one sequence, derivation by derivation; weights are those of the trees on their own."""
     model = random_tagged(np.random.default_rng(seed), K, 1, N, missing=0.4)
     row = rows[0]
-    operators, _, found = trellis(model, [row])
-    derivations = n_best_derivations(found.forest, np.zeros(found.forest.n_edges), K ** len(row) + 1)
-    trees = [derivation.tree(found.forest, operators.rules) for derivation in derivations]
+    operators, found = trellis(model, [row])
+    derivations = n_best_derivations(found, np.zeros(found.n_edges), K ** len(row) + 1)
+    trees = [derivation.tree(found, operators.rules) for derivation in derivations]
     tags = [tuple(Sequences.of_trees(tree).tag.tolist()) for tree in trees]
     possible = {path: p for path, p in model.paths(row).items() if p > 0}
     assert sorted(tags) == sorted(possible)
@@ -64,9 +64,30 @@ def test_empty_sequences_are_refused(ends: list[int]) -> None:
     builder = TrellisBuilder(operators.rules, K)
     candidates = builder.candidates(np.array([0, 1]))
     number = 1 + int(np.argmin(np.diff(ends)))
-    for of in (builder.build, partial(candidate_marginals, operators, builder)):
-        with pytest.raises(ValueError, match=f"sequence {number} is empty"):
-            of(np.array(ends), candidates)
+    with pytest.raises(ValueError, match=f"sequence {number} is empty"):
+        builder.build(np.array(ends), candidates)
+
+
+@settings(max_examples=30)
+@given(seeds, strings, st.integers(1, 4), st.booleans(), st.sampled_from([1.0, 1e-160, 1e150]))
+def test_posteriors_are_the_marginals_of_spines(
+    seed: int, rows: list[list[int]], m: int, factored: bool, size: float
+) -> None:
+    """Without the vectors of emissions, and with tensors in both forms."""
+    rng = np.random.default_rng(seed)
+    operators = random_tagged(rng, K, m, N, missing=0.3).operators()
+    if factored:
+        tensors = [Tensor(*(rng.exponential(size=(1, m)) for m in tensor.shape)) for tensor in operators.binary]
+        operators = replace(operators, binary=Tensors.of(tensors))
+    operators = replace(operators, leaf=operators.leaf * size)
+    sequences = Sequences.of(rows)
+    builder = TrellisBuilder(operators.rules, K)
+    candidates = builder.candidates(sequences.terminal)
+    forest, spine = builder.build(sequences.start, candidates)
+    inner = inside(operators, forest)
+    expected = marginals(operators, forest, inner, outside(operators, forest, inner))[spine]
+    found = builder.posteriors(operators, sequences.start, candidates)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_a_terminal_without_a_rule_leaves_no_candidate() -> None:

@@ -15,7 +15,7 @@ from spectral_latent.estimation.em import run_em
 from spectral_latent.inference import edge_marginals, expected_counts, inside, marginals, outside, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence import HiddenMarkov, Sequences, baum_welch
-from spectral_latent.sequence.baum_welch import OpenPositions, state_posteriors
+from spectral_latent.sequence.baum_welch import state_posteriors
 from spectral_latent.sequence.forests import TrellisBuilder
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.sequence.hmms import by_the_book, draw_strings, forward_backward, paths, random_hmm, viterbi
@@ -94,20 +94,20 @@ def test_the_reduction_with_states_as_tags(seed: int) -> None:
     sequences, operators = Sequences.of(strings), model.with_states_as_tags()
     builder = TrellisBuilder(operators.rules, m)
     candidates = builder.candidates(sequences.terminal)
-    trellis = builder.build(sequences.start, candidates)
-    inner = inside(operators, trellis.forest)
-    outer = outside(operators, trellis.forest, inner)
+    forest, spine = builder.build(sequences.start, candidates)
+    inner = inside(operators, forest)
+    outer = outside(operators, forest, inner)
     expected = [forward_backward(model, x) for x in strings]
-    weight = tree_weights(operators, trellis.forest)
+    weight = tree_weights(operators, forest)
     np.testing.assert_allclose(weight.log, [found.log for found in expected], rtol=1e-12, atol=1e-12)
-    mu = marginals(operators, trellis.forest, inner, outer)
+    mu = marginals(operators, forest, inner, outer)
     gamma = np.concatenate([found.gamma for found in expected]).ravel()
-    np.testing.assert_allclose(mu[trellis.spine], gamma, atol=1e-12)
-    np.testing.assert_allclose(mu[trellis.emission], gamma, atol=1e-12)
-    by_edge = edge_marginals(operators, trellis.forest, inner, outer)
+    np.testing.assert_allclose(mu[spine], gamma, atol=1e-12)
+    np.testing.assert_allclose(builder.posteriors(operators, sequences.start, candidates), gamma, atol=1e-12)
+    by_edge = edge_marginals(operators, forest, inner, outer)
     pairs = [
-        by_edge[trellis.forest.start[item] : trellis.forest.start[item + 1]]
-        for item, is_last in zip(trellis.spine, sequences.is_last[candidates.position], strict=True)
+        by_edge[forest.start[item] : forest.start[item + 1]]
+        for item, is_last in zip(spine, sequences.is_last[candidates.position], strict=True)
         if not is_last
     ]
     xi = np.concatenate([found.xi.reshape(-1, m) for found in expected])
@@ -162,8 +162,7 @@ def test_an_impossible_sequence_says_nothing_of_its_states() -> None:
 def test_a_missing_observation_may_be_any() -> None:
     """The posterior is the mean of those of all sequences that it may be."""
     model = random_hmm(np.random.default_rng(0), 3, 4)
-    missing = OpenPositions(np.array([-1]), np.ones((1, 3), dtype=bool))
-    gamma, log = state_posteriors(Sequences.of([[2, 4, 1]]), model, missing)
+    gamma, log = state_posteriors(Sequences.of([[2, 4, 1]]), model.with_missing())
     every = [forward_backward(model, [2, x, 1]) for x in range(4)]
     share = np.exp([found.log - log[0] for found in every])
     assert share.sum() == pytest.approx(1.0, abs=1e-12)

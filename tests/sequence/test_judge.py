@@ -20,7 +20,7 @@ from spectral_latent.sequence.judge import TagChoices, TagEvidence, TagModel
 OPTIONS = TaggerOptions(EM(Clusters(2)), judge=JudgeOptions(folds=2, penalty=0.1))
 WORDS = [["a", "b"], [], ["c"]]
 POSTERIORS = np.array([[0.6, 0.3, 0.1], [0.99, 0.005, 0.005], [0.2, 0.4, 0.4]])
-PARTS = tag_parts(POSTERIORS, np.array([0, 2, 2, 3]))
+PARTS = tag_parts(np.array([0, 2, 2, 3]), *np.nonzero(POSTERIORS), POSTERIORS.ravel())
 
 
 def evidence(least: float) -> TagEvidence:

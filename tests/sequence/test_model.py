@@ -274,7 +274,7 @@ def total_log(model: LatentTagger, rows: list[tuple[int, ...]]) -> np.ndarray:
     _, latent = model.grammar.proper
     columns = Sequences.of(rows)
     builder = TrellisBuilder(latent.rules, model.grammar.n_tags)
-    forest = builder.build(columns.start, builder.candidates(columns.terminal)).forest
+    forest = builder.build(columns.start, builder.candidates(columns.terminal))[0]
     return total_weight(latent, forest, inside(latent, forest)).log
 
 

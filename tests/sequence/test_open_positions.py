@@ -10,7 +10,7 @@ import pytest
 
 from spectral_latent.estimation import EM, EstimationError, Random
 from spectral_latent.sequence import HiddenMarkov, HMMOptions, LatentHMM, Sequences
-from spectral_latent.sequence.baum_welch import OpenPositions, expectation
+from spectral_latent.sequence.baum_welch import ChainLearner, OpenPositions
 from spectral_latent.trees import FloatArray
 
 M, N = 3, 2  # states and observations
@@ -48,7 +48,7 @@ def test_expected_counts_are_sums_over_allowed_paths() -> None:
                 seen = x if x < N else int(positions.observation[x - N])
                 if seen >= 0:
                     emitted[seen, h] += p
-        found = expectation([Sequences.of([row])], model, positions=positions)
+        found, _ = ChainLearner([Sequences.of([row])], positions=positions).expect(model)
         for one, other in zip(
             (found.begins, found.ends, found.pairs, found.emitted), (begins, ends, pairs, emitted), strict=True
         ):
