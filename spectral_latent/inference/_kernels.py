@@ -345,8 +345,7 @@ def _apply(
         if end == edge + 1 and block.width == 1 and m_a == 1 and block.terms == 0:
             # A tensor of one number takes one product.
             out[0, 0] = block.data[block.first] * vectors[b, 0] * vectors[c, 0]
-            top = exponents[b] + exponents[c]
-            return top
+            return int(exponents[b] + exponents[c])
         for q in range(block.width):
             pair[0, q] = 0.0
         # Sum the pairs of children in pair space, at the largest of their exponents.
