@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.papers.brown import find_brown_clusters
 from spectral_latent.anchors import WordTypes
 from spectral_latent.estimation import EM, EstimationError
-from spectral_latent.sequence.baum_welch import baum_welch, state_posteriors
+from spectral_latent.sequence.baum_welch import ChainCounts, baum_welch, state_posteriors
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.trees import IntArray
@@ -39,8 +39,8 @@ def train_cluster_hmm(types: WordTypes, n_states: int) -> HiddenMarkov:
     """
     if not types.names:
         raise EstimationError("no sentences to learn from")
-    cluster = find_brown_clusters(types.sequences, len(types.names), n_states)
-    return HiddenMarkov.of_states(types.sequences, cluster[types.sequences.terminal], len(types.names))
+    state = find_brown_clusters(types.sequences, len(types.names), n_states)[types.sequences.terminal]
+    return ChainCounts.of_states(types.sequences, state, len(types.names), int(state.max()) + 1).model()
 
 
 def train_baum_welch(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.automata.hankel import Basis, Factorisation, Hankel, counts_of
+from spectral_latent.automata.hankel import Factorisation, Hankel, counts_of, frequent_strings
 from spectral_latent.automata.options import AutomatonEstimator, AutomatonOptions
 from spectral_latent.automata.probabilistic import (
     Strings,
@@ -60,7 +60,7 @@ class Trial(NamedTuple):
 def _hankel(rows: Sequence[_Row], n_symbols: int, options: AutomatonOptions) -> Hankel:
     """Count strings, and fill the blocks of the Hankel matrix."""
     values = counts_of(rows, options.counted, longest=2 * options.length + 1)
-    return Hankel.of(values, Basis.frequent(values, options.length, options.size), n_symbols)
+    return Hankel.of(values, frequent_strings(values, options.length, options.size), n_symbols)
 
 
 def train_automaton(rows: Sequence[_Row], n_symbols: int, options: AutomatonOptions) -> Factorisation:

@@ -45,7 +45,16 @@ import scipy
 from spectral_latent.estimation.svd import truncated_svd
 from spectral_latent.trees import FloatArray
 
-__all__ = ["Basis", "Counted", "Factorisation", "Hankel", "balance", "counts_of", "forward_factor", "strings_up_to"]
+__all__ = [
+    "Counted",
+    "Factorisation",
+    "Hankel",
+    "balance",
+    "counts_of",
+    "forward_factor",
+    "frequent_strings",
+    "strings_up_to",
+]
 
 Counted = Literal["strings", "prefixes", "suffixes", "factors"]
 _String = tuple[int, ...]
@@ -76,23 +85,20 @@ def counts_of(strings: Sequence[_String], counted: Counted, longest: int) -> dic
     return {string: count / len(strings) for string, count in counts.items()}
 
 
-class Basis(NamedTuple):
-    """The rows and columns of a block of a Hankel matrix; both contain the empty string."""
+def frequent_strings(
+    values: Mapping[_String, float], length: int, size: int
+) -> tuple[Sequence[_String], Sequence[_String]]:
+    """Choose prefixes and suffixes: the beginnings and the ends of strings with the largest sums of values.
 
-    prefixes: Sequence[_String]
-    suffixes: Sequence[_String]
-
-    @staticmethod
-    def frequent(values: Mapping[_String, float], length: int, size: int) -> Basis:
-        """Choose the beginnings and the ends of strings with the largest sums of values."""
-        beginnings: dict[_String, float] = {(): np.inf}
-        ends: dict[_String, float] = {(): np.inf}
-        for string, value in values.items():
-            for n in range(1, min(length, len(string)) + 1):
-                beginnings[string[:n]] = beginnings.get(string[:n], 0.0) + value
-                ends[string[-n:]] = ends.get(string[-n:], 0.0) + value
-        rows, columns = (sorted(weights, key=lambda w: (-weights[w], w))[:size] for weights in (beginnings, ends))
-        return Basis(rows, columns)
+    The empty string is the first of both."""
+    beginnings: dict[_String, float] = {(): np.inf}
+    ends: dict[_String, float] = {(): np.inf}
+    for string, value in values.items():
+        for n in range(1, min(length, len(string)) + 1):
+            beginnings[string[:n]] = beginnings.get(string[:n], 0.0) + value
+            ends[string[-n:]] = ends.get(string[-n:], 0.0) + value
+    rows, columns = (sorted(weights, key=lambda w: (-weights[w], w))[:size] for weights in (beginnings, ends))
+    return rows, columns
 
 
 class Factorisation(NamedTuple):
@@ -128,17 +134,18 @@ class Hankel(NamedTuple):
     steps: Sequence[scipy.sparse.csr_array]
 
     @staticmethod
-    def of(values: Mapping[_String, float], basis: Basis, n_symbols: int) -> Hankel:
+    def of(
+        values: Mapping[_String, float], basis: tuple[Sequence[_String], Sequence[_String]], n_symbols: int
+    ) -> Hankel:
         """Fill the blocks with the values of strings; other strings have the value zero.
 
-        basis: the rows and the columns, the empty string first.
+        basis: the prefixes, which are the rows, and the suffixes, the columns; the empty string first.
 
-        >>> Hankel.of({(): 1.0, (0,): 0.5}, Basis([(), (0,)], [()]), n_symbols=1).matrix.toarray()
+        >>> Hankel.of({(): 1.0, (0,): 0.5}, ([(), (0,)], [()]), n_symbols=1).matrix.toarray()
         array([[1. ],
                [0.5]])
         """
-        row_of = {string: number for number, string in enumerate(basis.prefixes)}
-        column_of = {string: number for number, string in enumerate(basis.suffixes)}
+        row_of, column_of = ({string: number for number, string in enumerate(strings)} for strings in basis)
         # The entries of H_x for each symbol x, and at the end the entries of H.
         entries: list[list[tuple[float, int, int]]] = [[] for _ in range(n_symbols + 1)]
         for string, value in values.items():

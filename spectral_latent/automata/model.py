@@ -16,7 +16,7 @@ from spectral_latent._compiled import TINY, check_column
 from spectral_latent._options import AtLeast, AtMost, Count, checked, counted, given_or
 from spectral_latent._threads import on_one_thread
 from spectral_latent.automata.choice import choose_automaton, train_automaton
-from spectral_latent.automata.hankel import Basis, Factorisation, Hankel, balance, forward_factor
+from spectral_latent.automata.hankel import Factorisation, Hankel, balance, forward_factor
 from spectral_latent.automata.options import AutomatonOptions
 from spectral_latent.estimation import EstimationError
 from spectral_latent.files import Axes
@@ -171,7 +171,7 @@ class WeightedAutomaton(SequenceModel[SequenceGrammar[Any, Alphabet], Sequence[H
             raise ValueError("the function has a value that is not finite")
         if not any(values.values()):
             raise ValueError("the function is zero for all strings that it was asked for")
-        numbers = Hankel.of(values, Basis(rows, columns), len(known)).factorise(n_states)
+        numbers = Hankel.of(values, (rows, columns), len(known)).factorise(n_states)
         return WeightedAutomaton(Alphabet(known), *numbers)
 
     @staticmethod

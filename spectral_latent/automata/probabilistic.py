@@ -157,13 +157,6 @@ def log_likelihood(strings: Strings, automaton: Factorisation) -> float:
     return float(sum(trie.weight @ trie.forward(automaton)[2] for trie in strings.parts))
 
 
-def _expect(strings: Strings, automaton: Factorisation) -> tuple[Factorisation, float]:
-    """Compute the expected counts of the numbers of an automaton, and the log-likelihood of strings: the E-step."""
-    counts = Factorisation(*map(np.zeros_like, automaton))
-    likelihood = sum(trie.expect(automaton, counts) for trie in strings.parts)
-    return Factorisation(*(c * number for c, number in zip(counts, automaton, strict=True))), likelihood
-
-
 def _normalise(counts: Factorisation, otherwise: Factorisation, is_markov: bool = False) -> Factorisation:
     """Divide numbers by their sums; a state without any keeps those of another automaton.
 
@@ -197,7 +190,9 @@ class AutomatonLearner(NamedTuple):
 
     def expect(self, automaton: Factorisation) -> tuple[Factorisation, float]:
         """Compute expected counts, and the log-likelihood of the strings."""
-        return _expect(self.strings, automaton)
+        counts = Factorisation(*map(np.zeros_like, automaton))
+        likelihood = sum(trie.expect(automaton, counts) for trie in self.strings.parts)
+        return Factorisation(*(c * number for c, number in zip(counts, automaton, strict=True))), likelihood
 
     def maximise(self, counts: Factorisation, automaton: Factorisation) -> Factorisation:
         """Make the automaton under which expected counts are likeliest."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -34,7 +33,7 @@ from spectral_latent.trees.graphs import check_name
 if TYPE_CHECKING:  # importing networkx takes a quarter of a second
     import networkx as nx
 
-__all__ = ["Feature", "GivenFeature", "GraphFormalism", "neighbourhoods", "place_of"]
+__all__ = ["Feature", "GraphFormalism", "neighbourhoods", "place_of"]
 
 Feature = Callable[["nx.DiGraph", Hashable], Hashable]
 
@@ -74,33 +73,31 @@ def place_of(encoded: GraphTrees, node: int, first: int = 1) -> str:
     return f"graph {encoded.trees.tree[node] + first}, node {encoded.nodes[node]!r}"
 
 
-class GivenFeature:
-    """A feature that the user gives, with numbers for its values.
+def _numbers_of(
+    name: str,
+    feature: Feature,
+    values: Vocabulary[Hashable],
+    graphs: Sequence[nx.DiGraph],
+    encoded: GraphTrees,
+    first: int,
+) -> IntArray:
+    """Number the values (N,) of a given feature at each node of the s-trees; -1 at parts of a node."""
+    numbers = np.full(encoded.trees.n_nodes, -1, dtype=np.int64)
+    is_node = _are_nodes(encoded)
+    for node, tree in enumerate(encoded.trees.tree.tolist()):
+        if is_node[node]:
+            try:
+                value = feature(graphs[tree], encoded.nodes[node])
+            except Exception as error:
+                error.add_note(f"in the feature {name!r} of {place_of(encoded, node, first)}")
+                raise
+            numbers[node] = values.add(check_name(value, place_of(encoded, node, first), f"feature {name!r}"))
+    return numbers
 
-    feature: the function that computes the feature of a node."""
 
-    def __init__(self, name: str, feature: Feature) -> None:
-        self._name = name
-        self._feature = feature
-        self._values = Vocabulary[Hashable]()
-
-    def column(self, graphs: Sequence[nx.DiGraph], encoded: GraphTrees, is_node: BoolArray, first: int = 1) -> IntArray:
-        """Compute the number of the feature's value (N,) at each node of the s-trees; -1 at parts of a node.
-
-        is_node: (N,) whether each node of the s-trees is a whole node of a graph, and not a part."""
-        numbers = np.full(encoded.trees.n_nodes, -1, dtype=np.int64)
-        start = np.concatenate([[0], encoded.trees.root + 1])  # where the s-tree of each graph begins
-        for graph, (begin, end) in zip(graphs, itertools.pairwise(start.tolist()), strict=True):
-            for node in range(begin, end):
-                if is_node[node]:
-                    try:
-                        value = self._feature(graph, encoded.nodes[node])
-                    except Exception as error:
-                        error.add_note(f"in the feature {self._name!r} of {place_of(encoded, node, first)}")
-                        raise
-                    kind = f"feature {self._name!r}"
-                    numbers[node] = self._values.add(check_name(value, place_of(encoded, node, first), kind))
-        return numbers
+def _are_nodes(encoded: GraphTrees) -> BoolArray:
+    """Tell which nodes (N,) of s-trees are whole nodes of graphs, and not parts."""
+    return np.array([symbol.part == "node" for symbol in encoded.symbols], dtype=bool)[encoded.trees.symbol]
 
 
 class GraphFormalism:
@@ -114,8 +111,9 @@ class GraphFormalism:
     def __init__(self, inside_features: Mapping[str, Feature], outside_features: Mapping[str, Feature]) -> None:
         self.symbols: list[Symbol] = []
         self.terminals: list[Hashable] = []
-        self._inside = {name: GivenFeature(name, feature) for name, feature in inside_features.items()}
-        self._outside = {name: GivenFeature(name, feature) for name, feature in outside_features.items()}
+        # A function may be an inside and an outside feature; each has values of its own.
+        self._inside = {name: (feature, Vocabulary[Hashable]()) for name, feature in inside_features.items()}
+        self._outside = {name: (feature, Vocabulary[Hashable]()) for name, feature in outside_features.items()}
         self._n_read = 0
 
     def n_nodes(self, graph: nx.DiGraph) -> int:
@@ -134,15 +132,15 @@ class GraphFormalism:
             node = int(np.flatnonzero(trees.terminal == encoded.terminals.index(MISSING))[0])
             place = place_of(encoded, node, first)
             raise GraphError(f"{place}: its observation is missing, and training needs all observations")
-        is_node = np.array([symbol.part == "node" for symbol in encoded.symbols], dtype=bool)[trees.symbol]
+        is_node = _are_nodes(encoded)
         inside_columns, outside_columns = neighbourhoods(trees)
         # A part of a node has the outside features of the whole node, and the inside features of its first child.
         whole = trees.follow(np.where(is_node, -1, trees.parent))
         for name, given in self._inside.items():
-            column = given.column(graphs, encoded, is_node, first)
+            column = _numbers_of(name, *given, graphs, encoded, first)
             inside_columns[f"given: {name}"] = np.where(is_node | (trees.left < 0), column, column[trees.left])
         for name, given in self._outside.items():
-            outside_columns[f"given: {name}"] = given.column(graphs, encoded, is_node, first)[whole]
+            outside_columns[f"given: {name}"] = _numbers_of(name, *given, graphs, encoded, first)[whole]
         return Shard.of(trees, FeatureColumns.of(inside_columns, outside_columns), weight).columns
 
     def shard(self, columns: Columns) -> Shard:

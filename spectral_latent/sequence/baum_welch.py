@@ -37,7 +37,8 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.estimation.starts import Ascent
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.hidden_markov import HiddenMarkov
+from spectral_latent.sequence.features import SequenceShard
+from spectral_latent.sequence.hidden_markov import HiddenMarkov, shares_with
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = [
@@ -92,6 +93,37 @@ class ChainCounts:
     pairs: FloatArray
     emitted: FloatArray
     log_likelihood: float
+
+    @staticmethod
+    def of_states(sequences: Sequences, state: IntArray, n_symbols: int, n_states: int) -> ChainCounts:
+        """Count known states (N,) and the observations of n symbols in them, by the weights of sequences."""
+
+        def table(rows: IntArray, columns: IntArray, times: FloatArray, shape: tuple[int, int]) -> FloatArray:
+            """Add up the times of pairs of a row and a column."""
+            counts = np.zeros(shape)
+            np.add.at(counts, (rows, columns), times)
+            return counts
+
+        weight = sequences.weight[sequences.sequence]
+        before = np.flatnonzero(~sequences.is_last)
+        begins, ends = state[sequences.start[:-1]], state[sequences.start[1:] - 1]
+        return ChainCounts(
+            np.bincount(begins, sequences.weight, n_states).astype(np.float64),
+            np.bincount(ends, sequences.weight, n_states).astype(np.float64),
+            table(state[before], state[before + 1], weight[before], (n_states, n_states)),
+            table(sequences.terminal, state, weight, (n_symbols, n_states)),
+            log_likelihood=0.0,
+        )
+
+    def model(self, pseudo: float = 0.0) -> HiddenMarkov:
+        """Estimate a model by relative frequencies, with a pseudo-count for every parameter."""
+        ends = np.stack([self.pairs.sum(axis=1), self.ends], axis=1)
+        return HiddenMarkov(
+            initial=shares_with(self.begins[None], pseudo)[0],
+            transition=shares_with(self.pairs, pseudo),
+            stop=shares_with(ends, pseudo)[:, 1],
+            emission=shares_with(self.emitted.T, pseudo),
+        )
 
     def __add__(self, other: ChainCounts) -> ChainCounts:
         """Add the counts of other sequences under the same model."""
@@ -248,10 +280,11 @@ def _vectors_of(
     return forward, ahead, behind, np.maximum(total, TINY), np.where(is_possible, log, -np.inf)
 
 
-def _expected_of_shard(sequences: Sequences, model: HiddenMarkov) -> ChainCounts:
+def _expected_of_shard(shard: Sequences | SequenceShard, model: HiddenMarkov) -> ChainCounts:
     """Compute the expected counts of a shard; they mean nothing if its log-likelihood is -inf."""
     parameters = _Parameters.of(model)
-    return reduce(ChainCounts.__add__, (_expected_of_part(part, parameters) for part in sequences.parts(_POSITIONS)))
+    parts = shard.sequences.parts(_POSITIONS)
+    return reduce(ChainCounts.__add__, (_expected_of_part(part, parameters) for part in parts))
 
 
 def _expected_of_part(sequences: Sequences, model: _Parameters) -> ChainCounts:
@@ -298,11 +331,11 @@ def state_posteriors(
     return posteriors, np.concatenate(logs)
 
 
-def expectation(shards: Iterable[Sequences], model: HiddenMarkov, jobs: int | None = 1) -> ChainCounts:
+def expectation(shards: Iterable[Sequences | SequenceShard], model: HiddenMarkov, jobs: int | None = 1) -> ChainCounts:
     """Compute the expected counts of all shards: the E-step."""
     counts = reduce(ChainCounts.__add__, parallel_map(_expected_of_shard, shards, jobs, model))
     if np.isneginf(counts.log_likelihood):
-        log = np.concatenate([state_posteriors(shard, model)[1] for shard in shards])
+        log = np.concatenate([state_posteriors(shard.sequences, model)[1] for shard in shards])
         number = int(np.argmin(log)) + 1
         raise EstimationError(f"sequence {number} has probability zero under the model that Baum-Welch starts from")
     return counts
@@ -316,10 +349,9 @@ class ChainLearner:
     prior: (n,) pseudo-counts of observations in every state, so that rare ones are not learnt by heart; EM then finds
     the likeliest model under a Dirichlet prior.  None for none.
     positions: what is known of positions whose terminals are no observations; None if there are none.
-    ends: whether to learn where sequences end; if not, the probabilities of ends stay those of the start.
-    jobs: the number of workers."""
+    ends: whether to learn where sequences end; if not, the probabilities of ends stay those of the start."""
 
-    shards: Iterable[Sequences]
+    shards: Iterable[Sequences | SequenceShard]
     prior: FloatArray | None = None
     positions: OpenPositions | None = None
     ends: bool = True
@@ -345,7 +377,7 @@ class ChainLearner:
 
 
 def baum_welch(
-    shards: Iterable[Sequences],
+    shards: Iterable[Sequences | SequenceShard],
     start: HiddenMarkov,
     options: EM,
     *,

@@ -22,7 +22,7 @@ from typing import Annotated, Any, TypeVar, cast
 import numpy as np
 
 from spectral_latent._compiled import check_column, check_starts
-from spectral_latent.estimation import EstimationError, LeafMoments
+from spectral_latent.estimation import Columns, EstimationError, LeafMoments
 from spectral_latent.files import Distinct
 from spectral_latent.model import check_labels, check_words
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, SkeletalTrees, Vocabulary
@@ -161,6 +161,16 @@ class Sequences:
         return Sequences(np.arange(n), np.zeros(n, dtype=np.int64), start, np.ones(len(lengths)))
 
     @property
+    def sequences(self) -> Sequences:
+        """The sequences themselves, as a shard has them."""
+        return self
+
+    @property
+    def columns(self) -> Columns:
+        """The columns of a shard of these sequences."""
+        return {name: getattr(self, name) for name in ("terminal", "tag", "start", "weight")}
+
+    @property
     def n_sequences(self) -> int:
         """The number of sequences, T."""
         return len(self.start) - 1
@@ -207,9 +217,7 @@ class Sequences:
         return np.where(beyond, -1, column[np.clip(position, 0, len(column) - 1)])
 
     def trees(self, n_tags: int) -> SkeletalTrees:
-        """Make the s-trees of the sequences, with 2N nodes, for K = n_tags.
-
-        n_tags: K, the number of tags."""
+        """Make the s-trees of the sequences, with 2N nodes, for K = n_tags."""
         symbol, left, right, terminal = np.full((4, 2 * len(self.terminal)), -1, dtype=np.int64)
         symbol[self.emission] = self.tag
         terminal[self.emission] = self.terminal
@@ -222,8 +230,6 @@ class Sequences:
     def of_trees(trees: SkeletalTrees) -> Sequences:
         """Convert s-trees back to sequences of weight 1; the inverse of `trees`.
 
-        trees: s-trees as `trees` makes them.
-
         >>> again = Sequences.of_trees(Sequences.of([[7, 8], [9]], tags=[[0, 1], [0]]).trees(2))
         >>> again.terminal, again.tag, again.start
         (array([7, 8, 9]), array([0, 1, 0]), array([0, 2, 3]))
@@ -234,9 +240,7 @@ class Sequences:
 
     @staticmethod
     def join(parts: Sequence[Sequences]) -> Sequences:
-        """Join the sequences of all parts, in order.
-
-        parts: sequences over the same observations and tags."""
+        """Join the sequences of all parts, in order."""
         terminal = np.concatenate([part.terminal for part in parts])
         tag = np.concatenate([part.tag for part in parts])
         length = np.concatenate([np.diff(part.start) for part in parts])
@@ -244,9 +248,7 @@ class Sequences:
         return Sequences(terminal, tag, np.concatenate([[0], np.cumsum(length)]), weight)
 
     def parts(self, size: int) -> Iterator[Sequences]:
-        """Cut the sequences into parts of at least `size` positions each but the last; no sequence is cut.
-
-        size: the smallest number of positions of a part."""
+        """Cut the sequences into parts of at least `size` positions each but the last; no sequence is cut."""
         first = 0
         while first < self.n_sequences:
             end = min(int(np.searchsorted(self.start, self.start[first] + size)), self.n_sequences)
@@ -256,9 +258,7 @@ class Sequences:
             first = end
 
     def part(self, which: BoolArray) -> Sequences:
-        """Select some of the sequences.
-
-        which: (T,) whether to keep each sequence."""
+        """Select some of the sequences; which: (T,)."""
         keep = which[self.sequence]
         start = np.concatenate([[0], np.cumsum(np.diff(self.start)[which])])
         return Sequences(self.terminal[keep], self.tag[keep], start, self.weight[which])
@@ -292,9 +292,7 @@ class Alphabet:
         return len(self._names) + 1
 
     def terminals_of(self, sequence: Sequence[Hashable]) -> IntArray:
-        """Look up the terminal of each observation.
-
-        sequence: n observations; the result is (n,)."""
+        """Look up the terminals (n,) of n observations."""
         terminals = self._names.numbers(sequence)
         missing = [each is None for each in sequence]
         return np.where(terminals < 0, len(self._names) + np.array(missing, dtype=np.int64), terminals)

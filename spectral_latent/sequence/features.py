@@ -13,8 +13,7 @@ features are those of both sides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -24,15 +23,7 @@ from spectral_latent.estimation import Columns, FeatureColumns, hash_columns
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
 
-__all__ = [
-    "SequenceShard",
-    "StoredSequences",
-    "columns_of",
-    "longest_grams",
-    "tagged_features",
-    "untagged_features",
-    "untagged_shard",
-]
+__all__ = ["SequenceShard", "longest_grams", "tagged_features", "untagged_features", "untagged_shard"]
 
 
 def _columns(sequences: Sequences, emission: list[IntArray], spine: list[IntArray]) -> IntArray:
@@ -92,8 +83,6 @@ def untagged_features(sequences: Sequences, longest: int) -> FeatureColumns:
 class SequenceShard(NamedTuple):
     """A shard of sequences, which computes its s-trees and features at each access.
 
-    columns: the columns of `Sequences`.
-    n_tags: K, the number of tags.
     featurise: the function that computes the features of sequences; other processes must be able to import it."""
 
     columns: Columns
@@ -124,18 +113,3 @@ class SequenceShard(NamedTuple):
 def untagged_shard(columns: Columns, n_symbols: int, n_positions: int) -> SequenceShard:
     """Make a shard of sequences without tags; the length of n-grams depends on the number of all positions."""
     return SequenceShard(columns, 1, partial(untagged_features, longest=longest_grams(n_symbols, n_positions)))
-
-
-def columns_of(sequences: Sequences) -> Columns:
-    """Make the columns of a shard from sequences."""
-    return {name: getattr(sequences, name) for name in ("terminal", "tag", "start", "weight")}
-
-
-@dataclass(frozen=True)
-class StoredSequences:
-    """The sequences of all shards; a shard in a file is read at each iteration."""
-
-    shards: Sequence[SequenceShard]
-
-    def __iter__(self) -> Iterator[Sequences]:
-        return (shard.sequences for shard in self.shards)

@@ -116,8 +116,6 @@ def _fill(
 class TrellisBuilder:
     """Build trellises under one table of rules, for K tags.
 
-    rules: the rules of tagged sequences; see `conversion`.
-    n_tags: K, the number of tags.
     Raises ValueError for other rules."""
 
     def __init__(self, rules: Rules, n_tags: int) -> None:

@@ -196,7 +196,6 @@ class GaussianLearner:
 
     x: (N, d) the observations of sequences, one sequence after the other.
     lengths: (T,) the length of each sequence.
-    kind: the form of covariances.
     min_covar: the smallest variance in any direction.
     allowed: (N, m) whether each position may have each state; None if nothing is known."""
 

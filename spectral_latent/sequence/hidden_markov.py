@@ -21,16 +21,15 @@ import numpy as np
 
 from spectral_latent._compiled import check_column
 from spectral_latent._options import AtLeast, AtMost
-from spectral_latent.estimation.clustering import state_counts
 from spectral_latent.estimation.starts import beyond
 from spectral_latent.files import Axes, Shares
 from spectral_latent.inference import n_best_derivations
-from spectral_latent.operators import Counts, ObservableOperators, Tensor, Tensors
+from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.forests import TrellisBuilder
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules
 
-__all__ = ["HiddenMarkov", "draw_states", "position_counts", "untagged_rules"]
+__all__ = ["HiddenMarkov", "draw_states", "shares_with", "untagged_rules"]
 
 _IMPOSSIBLE = -1e300  # the logarithm of zero, which leaves sums of logarithms finite
 _EDGES = 1 << 20  # the number of edges, about, of trellises that are in memory together
@@ -44,18 +43,7 @@ def untagged_rules(n_symbols: int) -> Rules:
     return Rules(leaf, np.array([[1, 0]]), np.array([[1, 0, 1]]))
 
 
-def position_counts(sequences: Sequences, state: IntArray, n_symbols: int, n_states: int) -> Counts:
-    """Count the rules of untagged sequences with known states; an emission has the state of its position.
-
-    state: (N,) the state of each position."""
-    node_state = np.empty(2 * len(state), dtype=np.int64)
-    node_state[sequences.emission] = state
-    node_state[sequences.spine] = state
-    states = np.array([n_states, n_states])
-    return state_counts(sequences.trees(n_tags=1), untagged_rules(n_symbols), states, node_state, sequences.weight)
-
-
-def _shares(table: FloatArray, pseudo: float) -> FloatArray:
+def shares_with(table: FloatArray, pseudo: float) -> FloatArray:
     """Add a pseudo-count to a table (n, k), and divide each row by its sum; a row with sum zero becomes uniform."""
     total = table.sum(axis=1, keepdims=True) + pseudo * table.shape[1]
     uniform = np.full_like(table, 1.0 / table.shape[1])
@@ -165,9 +153,7 @@ class HiddenMarkov:
         return self if allowed is None else replace(self, emission=self.emission * allowed.T)
 
     def beyond(self, after: HiddenMarkov, stride: float) -> HiddenMarkov:
-        """Take the step from this model to another `stride` times as far; see `estimation.starts`.
-
-        stride: the factor by which logarithms of probabilities move on."""
+        """Take the step from this model to another `stride` times as far; see `estimation.starts`."""
 
         def moved(name: str) -> FloatArray:
             """Move the rows of one of the tables, and divide them by their sums."""
@@ -191,8 +177,6 @@ class HiddenMarkov:
 
         Of an impossible sequence, these are states with the fewest steps that are impossible.
 
-        sequences: the sequences, with N positions in all.
-
         >>> chain = HiddenMarkov(np.array([0.5, 0.5]), np.array([[0.1, 0.9], [0.9, 0.1]]), np.ones(2) / 2, np.eye(2))
         >>> states, log = chain.likeliest_states(Sequences.of([[0, 1, 0], [1]]))
         >>> states, round(log, 3)
@@ -212,9 +196,7 @@ class HiddenMarkov:
 
     @staticmethod
     def of_operators(operators: ObservableOperators) -> HiddenMarkov:
-        """Make the model with these operators; the inverse of `operators`.
-
-        operators: operators as `operators` makes them."""
+        """Make the model with these operators; the inverse of `operators`."""
         (spine,) = operators.binary
         (stop,) = operators.unary
         ends = np.diagonal(stop).copy()
@@ -223,23 +205,6 @@ class HiddenMarkov:
         uniform = np.full_like(going_on, 1.0 / len(ends))
         return HiddenMarkov(
             operators.root[1], np.divide(going_on, total, out=uniform, where=total > 0), ends, operators.leaf.T
-        )
-
-    @staticmethod
-    def of_counts(counts: Counts, pseudo: float = 0.0) -> HiddenMarkov:
-        """Estimate a model by relative frequencies.
-
-        counts: counts of the rules of untagged sequences with states; see `position_counts`.
-        pseudo: a pseudo-count for every parameter, so that no probability is zero at the start of EM."""
-        (spine,) = counts.binary
-        (last,) = counts.unary
-        pairs = spine.to_dense().sum(axis=1)
-        ends = np.stack([pairs.sum(axis=1), last.sum(axis=1)], axis=1)
-        return HiddenMarkov(
-            initial=_shares(counts.root[1:], pseudo)[0],
-            transition=_shares(pairs, pseudo),
-            stop=_shares(ends, pseudo)[:, 1],
-            emission=_shares(counts.leaf.T, pseudo),
         )
 
     @staticmethod
@@ -263,29 +228,17 @@ class HiddenMarkov:
         leaf[operators.rules.leaf[:, 1]] = operators.leaf[:, :emitting]
         ends = np.stack([going_on.sum(axis=(1, 2)), ending.sum(axis=1)], axis=1)
         return HiddenMarkov(
-            initial=_shares(operators.root[1:, :m], pseudo)[0],
-            transition=_shares(going_on.sum(axis=1), pseudo),
-            stop=_shares(ends, pseudo)[:, 1],
-            emission=_shares((going_on.sum(axis=2) + ending) @ leaf.T, pseudo),
+            initial=shares_with(operators.root[1:, :m], pseudo)[0],
+            transition=shares_with(going_on.sum(axis=1), pseudo),
+            stop=shares_with(ends, pseudo)[:, 1],
+            emission=shares_with((going_on.sum(axis=2) + ending) @ leaf.T, pseudo),
         )
-
-    @staticmethod
-    def of_states(sequences: Sequences, state: IntArray, n_symbols: int, pseudo: float = 0.0) -> HiddenMarkov:
-        """Estimate a model by relative frequencies, from sequences with known states.
-
-        sequences: the sequences, with N positions in all.
-        state: (N,) the state of each position.
-        n_symbols: n, the number of different observations.
-        pseudo: a pseudo-count for every parameter."""
-        return HiddenMarkov.of_counts(position_counts(sequences, state, n_symbols, int(state.max()) + 1), pseudo)
 
     @staticmethod
     def random(observed: FloatArray, n_sequences: float, n_states: int, seed: int) -> HiddenMarkov:
         """Draw a start for Baum-Welch: all states are equal, except for noise of up to half of each probability.
 
         observed: (n,) the number of times that each observation occurs.
-        n_sequences: T, the number of sequences.
-        n_states: m, the number of states.
 
         >>> HiddenMarkov.random(np.array([3.0, 0.0]), n_sequences=1, n_states=2, seed=0).emission
         array([[1., 0.],

@@ -159,9 +159,7 @@ def _columns(sentences: Sequence[Sequence[str]], tag: HashArray, judged: IntArra
 
 @dataclass(frozen=True, eq=False)
 class TagModel(ChoiceModel):
-    """A log-linear model of the tags of words.
-
-    slope, weights: see `ChoiceModel`."""
+    """A log-linear model of the tags of words."""
 
     noun: ClassVar[str] = "tags"
 

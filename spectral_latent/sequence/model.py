@@ -16,7 +16,7 @@ from spectral_latent._threads import on_one_thread
 from spectral_latent.estimation import EM, EstimationError, Listener, Random, silent
 from spectral_latent.estimation.starts import n_near
 from spectral_latent.files import Axes, plain
-from spectral_latent.inference import tree_weights
+from spectral_latent.inference import SignedLog, tree_weights
 from spectral_latent.lexicon import Lexicon
 from spectral_latent.model import Partial, check_words
 from spectral_latent.model.analysis import Analysis
@@ -29,7 +29,7 @@ from spectral_latent.sequence.grammar import SequenceGrammar, TagGrammar
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.judge import TagChoices, TagEvidence, TagModel
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions, preset
-from spectral_latent.sequence.prediction import SequenceModel
+from spectral_latent.sequence.prediction import SequenceModel, around_empty
 from spectral_latent.sequence.tagger import SENTENCES, Tagger
 from spectral_latent.sequence.training import train_tagged
 from spectral_latent.sequence.untagged import Untagged, train_open, train_untagged
@@ -89,8 +89,7 @@ class LatentTagger(Tagger, SequenceModel[TagGrammar, Partial[Sequence[str], Allo
     ) -> Partial[Sequence[str], Allowed | None]:
         """Check the words of a sentence, and the tags that are known.
 
-        given: the words, or a `Partial` of the words and their tags as `tag` takes them.
-        settings: the settings of `parse_all`, on which this does not depend."""
+        given: the words, or a `Partial` of the words and their tags as `tag` takes them."""
         words: Any
         words, known = given if isinstance(given, Partial) else (given, None)
         allowed_tags(self.tags, [check_words(words)], [known])
@@ -115,9 +114,7 @@ class LatentTagger(Tagger, SequenceModel[TagGrammar, Partial[Sequence[str], Allo
         return [] if self.judge is None else [self.judge]
 
     def evidence(self, analysis: Analysis[Partial[Sequence[str], Allowed | None]]) -> TagEvidence:
-        """Collect the words of sentences.
-
-        analysis: the record of the first two steps."""
+        """Collect the words of sentences."""
         return TagEvidence([given.sentence for given in analysis.inputs], self.tags, self.options.judge.least)
 
     def _trees(self, trees: Iterable[Iterable[tuple[str, Tag]]]) -> list[list[tuple[str, Tag]]]:
@@ -204,19 +201,17 @@ class LatentTagger(Tagger, SequenceModel[TagGrammar, Partial[Sequence[str], Allo
         sentences: T sentences; pairs of a word and its tag.
 
         Raises EstimationError if a token is not a pair of a word and a tag."""
-        given = self._trees(sentences)
-        if not all(given):
-            log = np.full(len(given), -np.inf)
-            if full := [tree for tree in given if tree]:
-                log[[len(tree) > 0 for tree in given]] = self.joint_log_probabilities(full)
-            return log
-        columns, forest = self.grammar.tagged(given)
+        return around_empty(self._trees(sentences), self._joint).log
+
+    def _joint(self, trees: list[list[tuple[str, Tag]]]) -> SignedLog:
+        """Compute the probabilities of words with their tags; no sentence is empty."""
+        columns, forest = self.grammar.tagged(trees)
         coarse, latent = (tree_weights(operators, forest) for operators in self.grammar.proper)
         if self.grammar.latent.probabilities:
-            return latent.log
-        estimate = np.where(latent.sign > 0, latent.log, -np.inf)
+            return latent
         least = coarse.log + (np.log(self._floor) if self._floor else -np.inf)
-        return np.asarray(np.minimum(np.maximum(estimate, least), self._predictor.log_probabilities(columns.rows)))
+        words = self._predictor.log_probabilities(columns.rows)
+        return latent._replace(log=np.minimum(np.maximum(latent.log_if_positive, least), words))
 
     def sample(
         self, n: int, rng: np.random.Generator, max_nodes: int = 20_000, *, length: int | None = None
@@ -399,7 +394,8 @@ class LatentHMM(SequenceModel[SequenceGrammar[HMMOptions, Alphabet], Sequence[Ha
     @staticmethod
     def _of(found: Untagged) -> LatentHMM:
         """Make the model of what was learnt."""
-        return LatentHMM((found.grammar,), found.floor, found.empty, found.reached)
+        grammar, floor, empty, reached = found
+        return LatentHMM((grammar,), floor, empty, reached)
 
     @staticmethod
     def train_partly(

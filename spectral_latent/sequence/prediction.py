@@ -21,10 +21,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Generic, NamedTuple, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -38,9 +38,9 @@ from spectral_latent.sequence.conversion import Sequences, check_sequence
 from spectral_latent.sequence.decoding import best_tags, n_best_tags, tag_matrix, tag_parts
 from spectral_latent.sequence.forests import TrellisBuilder
 from spectral_latent.sequence.grammar import SequenceGrammar
-from spectral_latent.trees import BoolArray, FloatArray, IntArray
+from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["END", "Predictor", "SequenceModel"]
+__all__ = ["END", "Predictor", "SequenceModel", "around_empty"]
 
 GrammarKind = TypeVar("GrammarKind", bound=SequenceGrammar[Any, Any])
 Input = TypeVar("Input")
@@ -56,44 +56,32 @@ def _sizes(operators: ObservableOperators) -> tuple[int, int, int]:
     return n_tags, int(operators.states[:n_tags].max()), int(operators.states[n_tags:].max())
 
 
-class _SequenceSums(NamedTuple):
-    """Sums over all sequences; see the table of this module.
-
-    after: (K·M,) the vector a.
-    events: (K·M, 2n) the matrix W.
-    average: (K·M,) the average state f̄."""
-
-    after: FloatArray
-    events: FloatArray
-    average: FloatArray
-
-    @staticmethod
-    def solve(operators: ObservableOperators, n_terminals: int) -> _SequenceSums:
-        """Solve the equations of a and f̄.  Raises ValueError if sequences are infinitely long on average."""
-        n_tags, width, m = _sizes(operators)
-        leaf = np.zeros((n_tags, n_terminals, width))
-        leaf[tuple(operators.rules.leaf.T)] = operators.leaf[:, :width]
-        last = np.zeros((n_tags, m, width))
-        last[operators.rules.unary[:, 1]] = operators.unary[:, :m, :width]
-        emitted = leaf.sum(axis=1)
-        # A sums the rules K+t → t K+u over observations.
-        step = np.zeros((n_tags, m, n_tags, m))
-        for (_, t, spine), tensor in zip(operators.rules.binary, operators.binary, strict=True):
-            m_a, m_b, m_c = tensor.shape
-            step[t, :m_a, spine - n_tags, :m_c] = tensor.apply_left(emitted[t, :m_b])
-        matrix = step.reshape(n_tags * m, n_tags * m)
-        if not np.abs(np.linalg.eigvals(matrix)).max(initial=0.0) < 1.0:
-            raise ValueError("the model's sequences are infinitely long on average; train with fewer states")
-        system = np.eye(n_tags * m) - matrix
-        after = np.linalg.solve(system, np.einsum("tij,tj->ti", last, emitted).ravel())
-        average = np.asarray(np.linalg.solve(system.T, operators.root[n_tags:, :m].ravel()), dtype=np.float64)
-        # W applies these rules to an observation and to a, instead of the next spine; and the rules of last positions.
-        going_on = np.zeros((n_tags, m, width))
-        for (_, t, spine), tensor in zip(operators.rules.binary, operators.binary, strict=True):
-            m_a, m_b, m_c = tensor.shape
-            going_on[t, :m_a, :m_b] += tensor.apply_right(after.reshape(n_tags, m)[spine - n_tags, :m_c])
-        events = [np.einsum("tij,txj->tix", part, leaf, optimize=True) for part in (going_on, last)]
-        return _SequenceSums(after, np.concatenate(events, axis=2).reshape(n_tags * m, -1), average)
+def _sums_over_sequences(operators: ObservableOperators, n_terminals: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Solve the equations of a (K·M,), W (K·M, 2n) and f̄ (K·M,); ValueError if the mean sequence is infinitely long."""
+    n_tags, width, m = _sizes(operators)
+    leaf = np.zeros((n_tags, n_terminals, width))
+    leaf[tuple(operators.rules.leaf.T)] = operators.leaf[:, :width]
+    last = np.zeros((n_tags, m, width))
+    last[operators.rules.unary[:, 1]] = operators.unary[:, :m, :width]
+    emitted = leaf.sum(axis=1)
+    # A sums the rules K+t → t K+u over observations.
+    step = np.zeros((n_tags, m, n_tags, m))
+    for (_, t, spine), tensor in zip(operators.rules.binary, operators.binary, strict=True):
+        m_a, m_b, m_c = tensor.shape
+        step[t, :m_a, spine - n_tags, :m_c] = tensor.apply_left(emitted[t, :m_b])
+    matrix = step.reshape(n_tags * m, n_tags * m)
+    if not np.abs(np.linalg.eigvals(matrix)).max(initial=0.0) < 1.0:
+        raise ValueError("the model's sequences are infinitely long on average; train with fewer states")
+    system = np.eye(n_tags * m) - matrix
+    after = np.linalg.solve(system, np.einsum("tij,tj->ti", last, emitted).ravel())
+    average = np.asarray(np.linalg.solve(system.T, operators.root[n_tags:, :m].ravel()), dtype=np.float64)
+    # W applies these rules to an observation and to a, instead of the next spine; and the rules of last positions.
+    going_on = np.zeros((n_tags, m, width))
+    for (_, t, spine), tensor in zip(operators.rules.binary, operators.binary, strict=True):
+        m_a, m_b, m_c = tensor.shape
+        going_on[t, :m_a, :m_b] += tensor.apply_right(after.reshape(n_tags, m)[spine - n_tags, :m_c])
+    events = [np.einsum("tij,txj->tix", part, leaf, optimize=True) for part in (going_on, last)]
+    return after, np.concatenate(events, axis=2).reshape(n_tags * m, -1), average
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,22 +91,26 @@ class Predictor:
     Event x is observation x before the last position, event n + x is observation x at the last position.
 
     builder: the builder that finds the tags of an observation.
-    sums: the sums a, W and f̄ over all sequences.
+    after: (K·M,) the vector a.
+    weights: (K·M, 2n) the matrix W.
+    average: (K·M,) the average state f̄.
     least: (2n,) the least probability ε q(e) of each event."""
 
     operators: ObservableOperators
     builder: TrellisBuilder
-    sums: _SequenceSums
+    after: FloatArray
+    weights: FloatArray
+    average: FloatArray
     least: FloatArray
 
     @staticmethod
     def of(operators: ObservableOperators, coarse: ObservableOperators, n_terminals: int, floor: float) -> Predictor:
         """Make a predictor with ε = floor.  Raises ValueError if sequences are infinitely long on average."""
-        _, events, average = _SequenceSums.solve(coarse, n_terminals)
-        q = average @ events
+        _, weights, average = _sums_over_sequences(coarse, n_terminals)
+        q = average @ weights
         builder = TrellisBuilder(operators.rules, operators.n_symbols // 2)
         least = floor * q / max(q.sum(), TINY)
-        return Predictor(operators, builder, _SequenceSums.solve(operators, n_terminals), least)
+        return Predictor(operators, builder, *_sums_over_sequences(operators, n_terminals), least)
 
     @property
     def n_terminals(self) -> int:
@@ -143,17 +135,17 @@ class Predictor:
 
     def _scale(self, state: FloatArray) -> FloatArray:
         """Divide states (T, K·M) by the weights of all their continuations; zero if a weight is not well above zero."""
-        total = (state @ self.sums.after)[:, None]
+        total = (state @ self.after)[:, None]
         return np.asarray(np.divide(state, total, out=np.zeros_like(state), where=total > _LEAST_WEIGHT))
 
     def _raise_estimates(self, scaled: FloatArray, events: slice = slice(None)) -> FloatArray:
         """Estimate events (T, n') in scaled states (T, K·M), and raise the estimates to their least values."""
-        estimates: FloatArray = scaled @ self.sums.events[:, events]
+        estimates: FloatArray = scaled @ self.weights[:, events]
         return np.maximum(estimates, self.least[events], out=estimates)
 
     def _estimate(self, scaled: FloatArray, event: IntArray) -> FloatArray:
         """Compute p̂ of one event (T,) of each sequence, (T,), in scaled states (T, K·M)."""
-        return np.asarray(np.einsum("ti,it->t", scaled, self.sums.events[:, event]))
+        return np.asarray(np.einsum("ti,it->t", scaled, self.weights[:, event]))
 
     def _probability(self, scaled: FloatArray, estimate: FloatArray, event: IntArray) -> FloatArray:
         """Compute the probability (T,) of one event of each sequence; zero if all events have probability zero.
@@ -170,7 +162,7 @@ class Predictor:
     def _next(self, state: FloatArray, estimate: FloatArray, event: IntArray) -> FloatArray:
         """Compute f_{i+1} of each sequence, (T, K·M), up to a factor; state: (T, K·M), estimate: (T,), event: (T,)."""
         was_raised = estimate <= self.least[event]
-        state = np.where(was_raised[:, None], self.sums.average, state)
+        state = np.where(was_raised[:, None], self.average, state)
         n_tags, width, m = _sizes(self.operators)
         before = state.reshape(len(state), n_tags, m)
         # For each tag, apply its rules to the spines and emissions of all sequences whose observation may have it.
@@ -255,7 +247,7 @@ class Predictor:
         """Compute the probability, given a state (1, K·M), that the next tag is one that the terminal (1,) may have."""
         if self.builder.n_tags == 1:
             return 1.0
-        weight = (state * self.sums.after).reshape(self.builder.n_tags, -1).sum(axis=1)
+        weight = (state * self.after).reshape(self.builder.n_tags, -1).sum(axis=1)
         return float(weight[self.builder.candidates(terminal).tag].sum() / max(weight.sum(), TINY))
 
     def prefixes(self, row: IntArray) -> Prefixes:
@@ -318,9 +310,7 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
     `score` sums over what a missing observation (None) may be."""
 
     def checked(self, given: Any, **settings: Any) -> Input:
-        """Check the observations of a sequence.
-
-        settings: the settings of `parse_all`, on which this does not depend."""
+        """Check the observations of a sequence."""
         check_sequence(given)
         return super().checked(given)
 
@@ -343,13 +333,12 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
         return found._replace(inputs=inputs, parts=parts, judged=judged)
 
     def assemble(self, analysis: Analysis[Input], n_best: int = 1) -> Analysis[Input]:
-        """Find up to `n_best` sequences of tags with the largest sums of posteriors.
-
-        analysis: the record of the first three steps."""
+        """Find up to `n_best` sequences of tags with the largest sums of posteriors."""
         rows = [self._observed(given) for given in analysis.inputs]
         if n_best == 1:
             best = np.split(best_tags(analysis.judged), np.cumsum([len(row) for row in rows])[:-1])
-            return [[self.grammar.joined(row, tags)] for row, tags in zip(rows, best, strict=True)]
+            pairs = zip(rows, best, strict=True)
+            return analysis._replace(trees=[[self.grammar.joined(row, tags)] for row, tags in pairs])
         trees = []
         for at, observed in enumerate(rows):
             posteriors = tag_matrix(analysis.judged.of_sentence(at), [observed], self.grammar.n_tags)
@@ -357,18 +346,10 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
         return analysis._replace(trees=trees)
 
     def _weigh(self, trees: list[list[Any]]) -> SignedLog:
-        if not self.grammar.has_tags:
-            return self._sum(trees)
-        is_full = np.array([len(tree) > 0 for tree in trees], dtype=bool)
-        sign, log = np.zeros(len(trees), dtype=np.int64), np.full(len(trees), -np.inf)
-        if is_full.any():
-            sign[is_full], log[is_full] = super()._weigh([tree for tree in trees if tree])
-        return SignedLog(sign, log)
+        return around_empty(trees, super()._weigh) if self.grammar.has_tags else self._sum(trees)
 
     def name_parts(self, analysis: Analysis[Input]) -> list[str]:
-        """Write the observations of a sequence with their tags.
-
-        analysis: the record of one sequence."""
+        """Write the observations of a sequence with their tags."""
         observed = self._observed(analysis.inputs[0]) if len(analysis.inputs) else ()
         tags = [self.grammar.tags[label] for label in analysis.parts.label.tolist()]
         words = [str(observed[at]) for at in (analysis.parts.begin - 1).tolist()]
@@ -393,16 +374,6 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
         """p̂ of the empty sequence, and the factor of p̂ of all others, whose grammar has no empty sequence."""
         return self._empty, 1.0 - self._empty
 
-    def _log_going_on(self) -> float:
-        """Compute the natural logarithm of the probability that a sequence is not empty."""
-        return log_of(1.0 - self._empty)
-
-    def _full(self, sequences: Iterable[Sequence[Any]]) -> tuple[BoolArray, Sequences]:
-        """Tell which sequences (T,) are not empty, and number their observations."""
-        rows = [self._terminals(each) for each in sequences]
-        is_full = np.array([len(row) > 0 for row in rows], dtype=bool)
-        return is_full, Sequences.of(row for row in rows if len(row))
-
     def _terminals(self, sequence: Sequence[Any]) -> IntArray:
         """Look up the terminals of a sequence."""
         terminals: IntArray = self.grammar.observations.terminals_of(sequence)
@@ -416,13 +387,8 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
 
     def _sum(self, sequences: Iterable[Any]) -> SignedLog:
         """Estimate p̂ of each of T sequences, as sign and log; a tagger sums over all sequences of tags."""
-        is_full, full = self._full(sequences)
-        empty, going_on = self._estimates
-        sign, log = np.full(len(is_full), np.sign(empty)), np.full(len(is_full), log_of(abs(empty)))
-        if is_full.any():
-            found = self.grammar.trellises(full).weight()
-            sign[is_full], log[is_full] = found.sign, found.log + log_of(going_on)
-        return SignedLog(sign, log)
+        rows = list(map(self._terminals, sequences))
+        return around_empty(rows, lambda full: self.grammar.trellises(Sequences.of(full)).weight(), *self._estimates)
 
     def log_probabilities(self, sequences: Iterable[Sequence[Any]]) -> FloatArray:
         """Compute the natural logarithms (T,) of proper probabilities of sequences.
@@ -432,10 +398,12 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
         sequence is -inf unless some were learnt from; a sentence with tags is never empty."""
         if self.grammar.latent.probabilities:
             return self._sum(sequences).log
-        is_full, full = self._full(sequences)
-        log = np.full(len(is_full), log_of(self._empty))
-        log[is_full] = self._predictor.log_probabilities(full.rows) + self._log_going_on()
-        return log
+        rows = list(map(self._terminals, sequences))
+        return around_empty(rows, self._predicted, self._empty, 1.0 - self._empty).log
+
+    def _predicted(self, rows: Sequence[IntArray]) -> SignedLog:
+        """Compute the probabilities of sequences of terminals that are not empty, given that they are not."""
+        return SignedLog(np.ones(len(rows), dtype=np.int64), self._predictor.log_probabilities(rows))
 
     def surprisal(self, sequence: Sequence[Any], unit: Unit = "bits") -> Surprisal:
         """Compute the surprisal of each observation after those before it, and its lexical and syntactic parts.
@@ -458,7 +426,7 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
             return of_none.surprisal(unit, seen)
         found = self._predictor.prefixes(row).surprisal(unit, seen)
         for column in (found.total, found.syntactic):
-            column[0] -= self._log_going_on() / (np.log(2.0) if unit == "bits" else 1.0)
+            column[0] -= log_of(1.0 - self._empty) / (np.log(2.0) if unit == "bits" else 1.0)
         return found
 
     def entropy(self, sequence: Sequence[Any], unit: Unit = "bits") -> FloatArray:
@@ -509,6 +477,20 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
         n_full = int(is_full.sum())
         drawn = iter(self._predictor.sample(n_full, len(known), rng, length, longest if length is None else length))
         return [[known[x] for x in next(drawn)] if full else [] for full in is_full]
+
+
+def around_empty(
+    rows: Sequence[Any], weigh: Callable[[list[Any]], SignedLog], empty: float = 0.0, going_on: float = 1.0
+) -> SignedLog:
+    """Weigh rows that are not empty, times the share `going_on` of such rows; the weight of others is `empty`."""
+    is_full = np.array([len(row) > 0 for row in rows], dtype=bool)
+    sign = np.full(len(rows), np.sign(empty), dtype=np.int64)
+    log = np.full(len(rows), log_of(abs(empty)))
+    if is_full.any():
+        found = weigh([row for row in rows if len(row)])
+        sign[is_full] = found.sign
+        log[is_full] = found.log + log_of(going_on)
+    return SignedLog(sign, log)
 
 
 def log_of(p: float) -> float:

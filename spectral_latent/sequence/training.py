@@ -28,12 +28,12 @@ from spectral_latent.estimation import (
 from spectral_latent.lexicon import Lexicon, SpellingModel, WordCounts, smooth_emissions
 from spectral_latent.operators import Counts
 from spectral_latent.sequence.conversion import Alphabet, Sequences, Tag
-from spectral_latent.sequence.features import SequenceShard, columns_of, tagged_features
+from spectral_latent.sequence.features import SequenceShard, tagged_features, untagged_shard
 from spectral_latent.sequence.grammar import SequenceGrammar, TagGrammar
 from spectral_latent.sequence.options import TaggerOptions
 from spectral_latent.trees import FloatArray, Rules, Vocabulary
 
-__all__ = ["check_rows", "join_grammar", "train_tagged", "with_back_off"]
+__all__ = ["SequenceFormalism", "check_rows", "join_grammar", "train_tagged", "with_back_off"]
 
 _Token = TypeVar("_Token")
 
@@ -95,36 +95,47 @@ def join_grammar(
     return kind(options, tags, observations, prior, coarse, latent.operators, latent.rounded_objective)
 
 
-class _TaggedFormalism:
-    """The conversion of tagged sentences (`estimation.Formalism`).
+class SequenceFormalism:
+    """The conversion of sequences (`estimation.Formalism`): of words with tags, or of observations without.
 
-    words: the words in the order of their numbers.
-    tags: the tags in the order of their numbers."""
+    names: the observations in the order of their numbers.
+    tags: the tags in the order of their numbers; the only tag None for sequences without tags.
+    n_empty: the weight of the empty sequences, which have no trees."""
 
-    def __init__(self) -> None:
-        self.words = Vocabulary[str]()
-        self.tags = Vocabulary[Tag]()
+    def __init__(self, *, has_tags: bool) -> None:
+        self.names = Vocabulary[Any]()
+        self.tags = Vocabulary[Tag]([] if has_tags else [None])
+        self.n_empty = 0.0
+        self._has_tags = has_tags
+        self._n_positions = 0
         self._counts: list[WordCounts] = []
 
-    def n_nodes(self, sentence: list[tuple[str, Tag]]) -> int:
-        """Count the nodes of a sentence's s-tree."""
-        return 2 * len(sentence)
+    def n_nodes(self, sequence: list[Any]) -> int:
+        """Count the nodes of a sequence's s-tree."""
+        return 2 * len(sequence)
 
-    def columns(self, sentences: Sequence[list[tuple[str, Tag]]], weight: FloatArray) -> Columns:
-        """Number the words and tags of sentences, and count them."""
-        words = ([self.words.add(word) for word, _ in sentence] for sentence in sentences)
-        tags = ([self.tags.add(tag) for _, tag in sentence] for sentence in sentences)
-        sequences = Sequences.of(words, tags, weight)
-        opens = np.zeros(len(sequences.terminal), dtype=np.bool_)
-        opens[sequences.start[:-1]] = True
-        times = weight[sequences.sequence]
-        self._counts.append(WordCounts.of(sequences.tag, sequences.terminal, opens, times))
-        return columns_of(sequences)
+    def columns(self, sequences: Sequence[list[Any]], weight: FloatArray) -> Columns:
+        """Number the observations and tags of sequences, and count words."""
+        is_full = np.array([len(sequence) > 0 for sequence in sequences])
+        self.n_empty += float(weight[~is_full].sum())
+        full = [sequence for sequence in sequences if sequence]
+        if self._has_tags:
+            names = ([self.names.add(word) for word, _ in sentence] for sentence in full)
+            tags = ([self.tags.add(tag) for _, tag in sentence] for sentence in full)
+            joined = Sequences.of(names, tags, weight[is_full])
+            opens = np.zeros(len(joined.terminal), dtype=np.bool_)
+            opens[joined.start[:-1]] = True
+            times = joined.weight[joined.sequence]
+            self._counts.append(WordCounts.of(joined.tag, joined.terminal, opens, times))
+        else:
+            joined = Sequences.of((map(self.names.add, sequence) for sequence in full), weight=weight[is_full])
+        self._n_positions += len(joined.terminal)
+        return joined.columns
 
     @cached_property
     def lexicon(self) -> Lexicon:
         """The lexicon of all words, with a trained model of spelling."""
-        names = self.words.names
+        names = self.names.names
         seen = WordCounts.total(self._counts)
         spelling = SpellingModel.train(names, seen.word, seen.symbol, seen.times, seen.opens, len(self.tags))
         return Lexicon(names, spelling)
@@ -134,7 +145,9 @@ class _TaggedFormalism:
         return partial(tagged_features, chains=self.lexicon.signature_chains())
 
     def shard(self, columns: Columns) -> SequenceShard:
-        """Make a shard from the numbers of words and tags."""
+        """Make a shard from the numbers of observations and tags."""
+        if not self._has_tags:
+            return untagged_shard(columns, len(self.names), self._n_positions)
         return SequenceShard(columns, len(self.tags), self._featurise)
 
 
@@ -147,7 +160,7 @@ def train_tagged(
     listener: Listener = silent,
 ) -> TagGrammar:
     """Learn tags, a lexicon and operators from tagged sentences, which are read once."""
-    formalism = _TaggedFormalism()
+    formalism = SequenceFormalism(has_tags=True)
     (treebank,) = read_treebanks(check_rows(sentences, may_be_empty=False), [formalism], weights=weights, jobs=jobs)
     tags = formalism.tags.names
     lexicon = formalism.lexicon

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache, reduce
 from itertools import chain, takewhile
 from numbers import Integral
-from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from spectral_latent._options import given_or
 from spectral_latent.estimation import (
     EM,
     SHARD_NODES,
-    Columns,
     Estimate,
     EstimationError,
     Estimator,
@@ -47,15 +46,15 @@ from spectral_latent.estimation import (
 from spectral_latent.estimation.clustering import NodeClusters
 from spectral_latent.estimation.starts import climb_together
 from spectral_latent.operators import Counts, ObservableOperators
-from spectral_latent.sequence.baum_welch import ChainLearner, OpenPositions, expectation
+from spectral_latent.sequence.baum_welch import ChainCounts, ChainLearner, OpenPositions, expectation
 from spectral_latent.sequence.conversion import Alphabet, Sequences, rows_of
-from spectral_latent.sequence.features import SequenceShard, StoredSequences, columns_of, untagged_shard
+from spectral_latent.sequence.features import SequenceShard, untagged_shard
 from spectral_latent.sequence.grammar import SequenceGrammar
-from spectral_latent.sequence.hidden_markov import HiddenMarkov, position_counts
+from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.options import HMMOptions, hmm_preset
 from spectral_latent.sequence.prediction import Predictor
-from spectral_latent.sequence.training import check_rows, join_grammar, with_back_off
-from spectral_latent.trees import FloatArray, IntArray, Vocabulary
+from spectral_latent.sequence.training import SequenceFormalism, check_rows, join_grammar, with_back_off
+from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["Untagged", "choose_states_and_floor", "folds_of", "train_open", "train_untagged"]
 
@@ -79,17 +78,14 @@ _CLIMB_POSITIONS = 1 << 16  # the number of positions, about, on which EM is tri
 _STOP = 0.5  # the probability of an end after every state, if ends are not learnt
 
 _Choice = TypeVar("_Choice", int, float)
+Untagged: TypeAlias = tuple[SequenceGrammar[HMMOptions, Alphabet], float, float, tuple[float, ...]]
+"""The operators, ε of `prediction`, p of the empty sequence, and what each start of EM reached, the best first."""
 _Climbed: TypeAlias = tuple[HiddenMarkov, tuple[float, ...], tuple[float, ...]]  # see `estimation.starts`
 
 
 @dataclass(frozen=True)
 class _Fold:
-    """A tenth of the sequences, which is held out, and all others with their spectral moments.
-
-    treebank: these sequences as trees.
-    moments: their moments, with the largest number of states.
-    coarse: their operators of one state.
-    alphabet: the observations by their numbers."""
+    """A tenth of the sequences, which is held out, and all others with their spectral moments."""
 
     kept: Sequences
     treebank: Treebank
@@ -108,8 +104,8 @@ class _Fold:
         held_out = sequences.part(is_held_out)
         is_seen = np.bincount(kept.terminal, minlength=alphabet.n_terminals) > 0
         terminal = np.where(is_seen[held_out.terminal], held_out.terminal, alphabet.n_terminals - 1)
-        columns = map(columns_of, kept.parts(SHARD_NODES // 2))
-        shards = [untagged_shard(part, len(alphabet.known), len(kept.terminal)) for part in columns]
+        parts = kept.parts(SHARD_NODES // 2)
+        shards = [untagged_shard(part.columns, len(alphabet.known), len(kept.terminal)) for part in parts]
         treebank = with_back_off(Treebank.of(shards, jobs=jobs), 1, Priors(alphabet.smooth), options.back_off)
         projection = Projection.learn(treebank.shards, _projections(options), jobs)
         moments = spectral_moments(treebank, projection, jobs)
@@ -194,11 +190,11 @@ def _rounds(n: int) -> list[tuple[int, slice]]:
     return rounds
 
 
-def _first_positions(shards: Iterable[Sequences], enough: int) -> Sequences:
+def _first_positions(shards: Iterable[SequenceShard], enough: int) -> Sequences:
     """Join the first sequences, until they have enough positions to choose on."""
     parts: list[Sequences] = []
     n_positions = 0
-    for part in chain.from_iterable(sequences.parts(_PART) for sequences in shards):
+    for part in chain.from_iterable(shard.sequences.parts(_PART) for shard in shards):
         if n_positions >= enough:
             break
         parts.append(part)
@@ -207,7 +203,7 @@ def _first_positions(shards: Iterable[Sequences], enough: int) -> Sequences:
 
 
 def choose_states_and_floor(
-    shards: Iterable[Sequences], alphabet: Alphabet, options: HMMOptions, jobs: int | None, listener: Listener
+    shards: Iterable[SequenceShard], alphabet: Alphabet, options: HMMOptions, jobs: int | None, listener: Listener
 ) -> tuple[int, float]:
     """Choose the number of states and then ε, if the options leave them open, by the likelihood of held-out sequences.
 
@@ -236,7 +232,7 @@ def choose_states_and_floor(
 
 
 def _choose_estimator(
-    shards: Iterable[Sequences], alphabet: Alphabet, jobs: int | None, listener: Listener
+    shards: Iterable[SequenceShard], alphabet: Alphabet, jobs: int | None, listener: Listener
 ) -> HMMOptions:
     """Choose the options, by the likelihood of a tenth of the sequences.
 
@@ -279,63 +275,18 @@ def _choose_estimator(
     return options
 
 
-class Untagged(NamedTuple):
-    """What is learnt from sequences without tags.
-
-    grammar: the alphabet and the operators.
-    reached: the objective that each start of EM reached, the best first."""
-
-    grammar: SequenceGrammar[HMMOptions, Alphabet]
-    floor: float
-    empty: float
-    reached: tuple[float, ...]
-
-
-class _UntaggedFormalism:
-    """The conversion of sequences without tags (`estimation.Formalism`).
-
-    names: the observations in the order of their numbers.
-    n_empty: the weight of the empty sequences, which have no trees."""
-
-    def __init__(self) -> None:
-        self.names = Vocabulary[Hashable]()
-        self.n_empty = 0.0
-        self._n_positions = 0
-
-    def n_nodes(self, sequence: list[Hashable]) -> int:
-        """Count the nodes of a sequence's s-tree."""
-        return 2 * len(sequence)
-
-    def columns(self, sequences: Sequence[list[Hashable]], weight: FloatArray) -> Columns:
-        """Number the observations of sequences, and join them; empty sequences are counted alone."""
-        is_full = np.array([len(sequence) > 0 for sequence in sequences])
-        self.n_empty += float(weight[~is_full].sum())
-        weight = weight[is_full]
-        sequences = [sequence for sequence in sequences if sequence]
-        joined = Sequences.of((map(self.names.add, sequence) for sequence in sequences), weight=weight)
-        self._n_positions += len(joined.terminal)
-        return columns_of(joined)
-
-    def shard(self, columns: Columns) -> SequenceShard:
-        """Make a shard from the numbers of observations."""
-        return untagged_shard(columns, len(self.names), self._n_positions)
-
-
-def _state_counts(shard: TreebankShard, clusters: NodeClusters, n_symbols: int) -> Counts:
+def _state_counts(shard: TreebankShard, clusters: NodeClusters, n_symbols: int) -> ChainCounts:
     """Count the rules of a shard; the state of a position is the cluster of its spine node."""
     sequences = replace(Sequences.of_trees(shard.trees), weight=shard.weight)
     state = clusters.of_nodes(shard)[sequences.spine]
-    return position_counts(sequences, state, n_symbols, int(clusters.states[1]))
+    return ChainCounts.of_states(sequences, state, n_symbols, int(clusters.states[1]))
 
 
 @dataclass(frozen=True)
 class _ChainStart:
     """Makes the hidden Markov models from which EM starts (`estimation.ChainStart`).
 
-    treebank: the sequences as trees.
-    n_symbols: the number of different observations.
-    pseudo: the pseudo-count of every parameter of a model whose states are clusters.
-    jobs: the number of threads."""
+    pseudo: the pseudo-count of every parameter of a model whose states are clusters."""
 
     treebank: Treebank
     n_symbols: int
@@ -345,7 +296,7 @@ class _ChainStart:
     def of_clusters(self, clusters: NodeClusters) -> HiddenMarkov:
         """Count the clusters of positions."""
         counts = parallel_map(_state_counts, self.treebank.shards, self.jobs, clusters, self.n_symbols)
-        return HiddenMarkov.of_counts(reduce(Counts.__add__, counts), self.pseudo)
+        return reduce(ChainCounts.__add__, counts).model(self.pseudo)
 
     def of_operators(self, operators: ObservableOperators) -> HiddenMarkov:
         """Sum out the states of emissions."""
@@ -366,7 +317,7 @@ def _observed(treebank: Treebank, n_symbols: int) -> FloatArray:
 
 
 def _hidden_markov(
-    sequences: Iterable[Sequences],
+    sequences: Iterable[Sequences | SequenceShard],
     treebank: Treebank,
     n_symbols: int,
     options: HMMOptions,
@@ -385,7 +336,7 @@ def _hidden_markov(
 
 def _climb(
     first: list[HiddenMarkov],
-    sequences: Iterable[Sequences],
+    sequences: Iterable[Sequences | SequenceShard],
     treebank: Treebank,
     n_symbols: int,
     options: HMMOptions,
@@ -458,7 +409,7 @@ def train_untagged(
 ) -> Untagged:
     """Learn from sequences that are read once.  Choices are made on the first half million positions."""
     formalism, treebank, alphabet = _read(rows_of(sequences), options, weights, jobs)
-    stored = StoredSequences(cast(Sequence[SequenceShard], treebank.shards))  # the formalism makes these shards
+    stored = cast(Sequence[SequenceShard], treebank.shards)  # the formalism makes these shards
     options = _choose_estimator(stored, alphabet, jobs, listener) if options is None else options
     plain = replace(options, estimator=options.estimator.with_settings(smoothing=None))
     n_states, floor = choose_states_and_floor(stored, alphabet, plain, jobs, listener)
@@ -471,14 +422,14 @@ def train_untagged(
         return _finished(climbed, treebank, alphabet, options, empty)
     latent = estimate(treebank, plain.estimator, jobs=jobs, listener=listener)
     floor = 0.0 if latent.operators.probabilities else floor
-    return Untagged(join_grammar(treebank, options, [None], alphabet, latent), floor, empty, ())
+    return join_grammar(treebank, options, [None], alphabet, latent), floor, empty, ()
 
 
 def _read(
     rows: Iterable[list[Hashable]], options: HMMOptions | None, weights: Iterable[float] | None, jobs: int | None
-) -> tuple[_UntaggedFormalism, Treebank, Alphabet]:
+) -> tuple[SequenceFormalism, Treebank, Alphabet]:
     """Read sequences, and add priors by which any observation may follow any other."""
-    formalism = _UntaggedFormalism()
+    formalism = SequenceFormalism(has_tags=False)
     (treebank,) = read_treebanks(check_rows(rows, may_be_empty=True), [formalism], weights=weights, jobs=jobs)
     alphabet = Alphabet(formalism.names.names)
     back_off = given_or(HMMOptions(), options).back_off
@@ -493,7 +444,7 @@ def _finished(climbed: _Climbed, treebank: Treebank, alphabet: Alphabet, options
     operators = _with_unseen(model, treebank.counts, options).operators()
     latent = Estimate(operators, objective)
     reached = Estimate(operators, reached).rounded_objective
-    return Untagged(join_grammar(treebank, options, [None], alphabet, latent), 0.0, empty, reached)
+    return join_grammar(treebank, options, [None], alphabet, latent), 0.0, empty, reached
 
 
 def train_open(

@@ -15,7 +15,7 @@ from spectral_latent.estimation.em import run_em
 from spectral_latent.inference import edge_marginals, expected_counts, inside, marginals, outside, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence import HiddenMarkov, Sequences, baum_welch
-from spectral_latent.sequence.baum_welch import state_posteriors
+from spectral_latent.sequence.baum_welch import ChainCounts, state_posteriors
 from spectral_latent.sequence.forests import TrellisBuilder
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.sequence.hmms import by_the_book, draw_strings, forward_backward, paths, random_hmm, viterbi
@@ -378,7 +378,7 @@ def drawn_states(seed: int, m: int) -> tuple[list[list[int]], np.ndarray]:
 @given(seeds, st.sampled_from([0.0, 0.5]))
 def test_known_states_give_relative_frequencies(seed: int, pseudo: float) -> None:
     strings, state = drawn_states(seed, 2)
-    found = HiddenMarkov.of_states(Sequences.of(strings), state, 3, pseudo)
+    found = ChainCounts.of_states(Sequences.of(strings), state, 3, int(state.max()) + 1).model(pseudo)
     for name, table in Counted.of(strings, state, 2, 3, pseudo)._asdict().items():
         total = table.sum(axis=-1, keepdims=True)
         share = np.where(total > 0, table / np.where(total > 0, total, 1.0), 1.0 / table.shape[-1])

@@ -94,7 +94,7 @@ def test_tags_with_states_are_summed_over(seed: int, k: int, m: int) -> None:
     predictor = Predictor.of(operators, plain.operators(probabilities=True), N, 0.0)
     after, _ = averages(model)
     np.testing.assert_allclose(after, 1.0, rtol=1e-9)  # the oracle's model is proper
-    np.testing.assert_allclose(predictor.sums.after, 1.0, rtol=1e-9)
+    np.testing.assert_allclose(predictor.after, 1.0, rtol=1e-9)
     found = {x: sum(model.paths(x).values()) for x in all_strings(N, 3)}
     found = {x: p for x, p in found.items() if p > 0}
     log = predictor.log_probabilities(arrays(found))
@@ -109,11 +109,11 @@ def test_sums_over_all_strings_are_those_of_long_enough_ones() -> None:
     model = model._replace(step=small)
     predictor = Predictor.of(model.operators(), random_tagged(rng, 2, 1, N).operators(), N, 0.01)
     after, average = averages(model)
-    np.testing.assert_allclose(predictor.sums.after.reshape(2, 2), after, rtol=1e-10)
-    np.testing.assert_allclose(predictor.sums.average.reshape(2, 2), average, rtol=1e-10)
-    np.testing.assert_allclose(predictor.sums.events.sum(axis=1), after.ravel(), rtol=1e-10)
+    np.testing.assert_allclose(predictor.after.reshape(2, 2), after, rtol=1e-10)
+    np.testing.assert_allclose(predictor.average.reshape(2, 2), average, rtol=1e-10)
+    np.testing.assert_allclose(predictor.weights.sum(axis=1), after.ravel(), rtol=1e-10)
     last = np.einsum("tab,txb->tax", model.last, model.emission).reshape(4, N)
-    np.testing.assert_allclose(predictor.sums.events[:, N:], last, rtol=1e-10)
+    np.testing.assert_allclose(predictor.weights[:, N:], last, rtol=1e-10)
 
 
 def test_infinitely_long_sequences_are_refused() -> None:
