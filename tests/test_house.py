@@ -410,14 +410,14 @@ LINES: dict[str, tuple[int, int]] = {
     "operators": (685, 311),
     "ready": (57, 22),
     "files": (1199, 371),  # exports what packages on top need
-    "inference": (1829, 533),  # and posteriors of states, which had four places
+    "inference": (1829, 533),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
     "estimation": (2659, 867),  # exports what packages on top need
     "drawing": (175, 62),
     "inspection": (396, 176),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
     "tokenisation": (223, 48),
     "model": (1139, 540),  # and surprisal summed over the regions of a table
-    "lexicon": (1842, 504),  # each loop of the log-linear model does one thing, so that a processor vectorises it
+    "lexicon": (1842, 504),  # words of many sentences are encoded together without a tuple for each
     "grammar": (2052, 567),
     "constituency": (2910, 905),  # exports what packages on top need
     "sequence": (3597, 1082),  # and the training of Gaussian models, which left `spectral_latent_sklearn`
