@@ -28,7 +28,7 @@ WRONG = [None, -1, "x", [], object(), np.eye(2), 2**70, float("nan"), [None], ("
 OF_FILES = {"contents", "from_contents"}  # only `save` and `load` call them
 STEPS = {  # they take each other's results
     *("analyse", "assemble", "chart", "checked", "evidence", "fallback", "find_parts", "judge_parts", "name_parts"),
-    *("parses", "score_trees", "span_examples", "with_chains", "write"),
+    *("of_points", "parses", "score_trees", "span_examples", "with_chains", "write"),
 }
 OF_WORDS = ("ConstituencyModel.", "DependencyModel.", "LatentTagger.", "AnchorHMM.")
 SEVERAL = {"inputs", "phrases", "sentences", "trees"}  # parameters with several of what is no string
