@@ -1,7 +1,6 @@
 """Hold the version of the library, which its files name, and the newest versions of packages it was tested with."""
 
 import re
-from importlib.metadata import PackageNotFoundError, version
 
 __all__ = ["TESTED", "__version__", "untested"]
 
@@ -24,6 +23,8 @@ TESTED = {
 
 def untested(tested: dict[str, str] = TESTED) -> list[str]:
     """List the installed packages that are newer than any version with which the library was tested."""
+    from importlib.metadata import PackageNotFoundError, version  # takes longer than all else here
+
     found = []
     for name, newest in tested.items():
         try:

@@ -84,7 +84,7 @@ ROADS = {
     "load('en').surprisal(['The', 'dog', 'slept', '.'])": ({"constituency"}, 95),
     "next(load('en-ud').parse_text('The dog slept.'))": ({"dependency", "sequence"}, 110),
     "next(corpora.constituency_trees(TREES))": ({"constituency", "dependency", "sequence"}, 135),
-    "graphs.GraphModel": ({"graphs"}, 65),
+    "graphs.GraphModel": ({"graphs"}, 64),
 }  # the formalisms that a road may import, and the largest number of modules of the package
 
 

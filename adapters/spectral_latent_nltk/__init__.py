@@ -1,4 +1,6 @@
-"""Offer the models of `spectral_latent` behind NLTK's interfaces: translation only."""
+"""Offer the models of `spectral_latent` behind NLTK's interfaces: translation only.
+
+NLTK imports all of itself, whichever part of it is asked for, which takes longer than the library's own import."""
 
 from spectral_latent_nltk._dependency_parser import ParseGraph, SpectralDependencyParser
 from spectral_latent_nltk._parser import FALLBACK, ParseTree, SpectralParser

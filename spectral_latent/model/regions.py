@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from spectral_latent.model.surprisal import Surprisal
-from spectral_latent.tokenisation import Tokenisation
+
+if TYPE_CHECKING:
+    from spectral_latent.tokenisation import Tokenisation
 
 __all__ = ["surprisal_of_regions"]
 
