@@ -21,6 +21,7 @@ __all__ = ["Answer", "answers", "asks_for_json", "users_errors", "warn_of_unknow
 
 _FIRST = 20  # the largest number of fallbacks whose numbers are told
 _NAMED = 5  # the largest number of tags that a warning names
+_LINES = ("tokens", "tagged", "json")  # the formats whose lines are sentences
 _JSON = (".jsonl", ".ndjson")  # the endings of JSON lines
 
 
@@ -75,17 +76,22 @@ def answers(
                 yield sentence, answer
     finally:
         if fallbacks:
+            unit = "line" if given.form in _LINES else "sentence"
             rest = f" and {len(fallbacks) - _FIRST:,} more" if len(fallbacks) > _FIRST else ""
             message(
-                f"The grammar derives no tree, and the output has a flat one marked FALLBACK: {given.unit} "
+                f"The grammar derives no tree, and the output has a flat one marked FALLBACK: {unit} "
                 f"{', '.join(map(str, fallbacks[:_FIRST]))}{rest}"
             )
         if unknown:
             warn_of_unknown_tags(model, unknown)
 
 
-def write_answers(given: Input, found: Iterable[tuple[InputSentence, Answer]], output: Path | None) -> None:
-    """Write the answers of an input, to standard output or to a file, which appears whole or not at all."""
+def write_answers(
+    given: Input, found: Iterable[tuple[InputSentence, Answer]], output: Path | None, header: str = ""
+) -> None:
+    """Write the answers of an input, to standard output or to a file, which appears whole or not at all.
+
+    header: the names of columns, which stand before the first answer if there is one."""
     from spectral_latent._options import counted
 
     n_sentences = n_words = n_fallbacks = 0
@@ -94,7 +100,8 @@ def write_answers(given: Input, found: Iterable[tuple[InputSentence, Answer]], o
             n_sentences += sentence.is_whole  # unlike comments after the last sentence
             n_words += len(sentence.sentence.forms)
             n_fallbacks += answer.is_fallback
-            write(answer.text)
+            write(header + answer.text)
+            header = ""
     if not n_sentences:
         message(f"{given.source}: no sentences")
     if output is not None:

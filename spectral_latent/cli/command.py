@@ -39,11 +39,9 @@ LEFT: Mapping[str, str] = {  # what to use in the place of commands and options 
         name: f"use `spectral-latent-annotate {name}`, which is installed with this command"
         for name in ("suggest", "check", "repair", "annotate")
     },
-    "recipe": "type the commands `train` and `evaluate`, which docs/command_line.md lists",
-    "papers": "run `python -m benchmarks.papers` in a checkout of the project",
     "--errors": "use `spectral_latent.model.Jackknife` in Python",
     "--groups": "use `spectral_latent.model.Jackknife` in Python",
-    "--svg": "give --html; in Python, `parse.tree._repr_svg_()` is a picture",
+    "--svg": "give --html; in Python, `parses.drawings` has pictures",
     "--picture": "use `spectral_latent.inspection.anchors.draw_anchors(model, FILE)` in Python",
     "--label": "give ANCHOR=TAG after the model, as in `label MODEL the=DET -o OUT`",
     "--max-words": "give --limit words=N",
@@ -55,9 +53,6 @@ LEFT: Mapping[str, str] = {  # what to use in the place of commands and options 
     "--choose-states": "use `benchmarks.papers.narayan2016` in a checkout of the project",
     "--first": f"{_IN_PYTHON}: DependencyOptions(attachment=Attachment(first_side=...))",
     "--no-spelling": f"{_IN_PYTHON}: AnchorOptions(spelling=False)",
-    "--no-templates": "rerankers have no such features any more",
-    "--resume": "divide the input by `split`, and give the command only the parts that have no answers yet",
-    "--shard": "divide the input, as by `split --number=l/4`, and give each part to a command of its own",
 }
 # The exit statuses that shells give for Ctrl-C and for a closed pipe: 128 and the number of the signal.
 _INTERRUPTED = 130

@@ -47,7 +47,12 @@ def _in_conllu(given: InputSentence, column: TagColumn) -> InputSentence:
     from spectral_latent.corpora import to_conllu
 
     forms = given.forms
-    comments = (f"sent_id = {given.sent_id}", f"text = {given.text}")
+    # White space follows a word or its token, except where the next one begins; after the last word it always does.
+    starts = {token.first for token in given.tokens}
+    spaces = [token.end not in starts for token in given.tokens] or [True] * len(forms)
+    tokens = zip(given.tokens, spaces, strict=False)
+    raw = "".join(token.form + " " * space for token, space in tokens if token.part < 2).strip()
+    comments = (f"sent_id = {given.sent_id}", f"text = {raw or ' '.join(forms)}")
     blank = ("_",) * len(forms)
     sentence = given.sentence.without_tree()._replace(forms=tuple(forms), comments=comments, upos=blank, xpos=blank)
     sentence = sentence.with_tags(column, given.sentence.tags(column))
@@ -56,7 +61,7 @@ def _in_conllu(given: InputSentence, column: TagColumn) -> InputSentence:
     # Of a token of several words, the line of the range says that no space follows.
     before = {first for first, _, _ in sentence.ranges}
     within = {word for first, last, _ in sentence.ranges for word in range(first + 1, last + 1)}
-    for word, (place, space) in enumerate(zip(places, given.spaces, strict=True), start=1):
+    for word, (place, space) in enumerate(zip(places, spaces, strict=True), start=1):
         if not space and word not in within:
             place -= word in before
             lines[place] = lines[place].removesuffix("_\n") + "SpaceAfter=No\n"

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -24,12 +21,11 @@ _TEXT = "My dog ate the sandwich that I made."
 _GARDEN_PATH = "After they won the war ended."
 _TAG = "VBD"
 _STATES = 4
-_NAMES = ("plain PCFG", "spectral", "truth")
 _TRAINED_ON, _HELD_OUT = 2000, 300  # trees
 _NEXT = """
 Next: your own text, then your own treebank.
-  echo "Time flies like an arrow." | {command} parse en --text
-  {command} train constituency TREES -o my.model"""
+  echo "Time flies like an arrow." | spectral-latent parse en --text
+  spectral-latent train constituency TREES -o my.model"""
 
 
 def demo() -> None:
@@ -48,21 +44,12 @@ def demo() -> None:
         for line in _english():
             click.echo(line)
     _train_and_compare()
-    click.echo(_NEXT.format(command=_command()))
-
-
-def _command() -> str:
-    """Name the command as a user can type it here."""
-    if shutil.which("spectral-latent"):
-        return "spectral-latent"
-    program = os.path.relpath(sys.argv[0])
-    return program if program.endswith("spectral-latent") else "python -m spectral_latent"
+    click.echo(_NEXT)
 
 
 def _english() -> Iterator[str]:
     """Show a tree, the surprisal of words, and the states of a tag, all of the model `en`."""
     from spectral_latent.cli.info import states_of_symbols
-    from spectral_latent.inspection import Described
     from spectral_latent.kinds import load
 
     model: Any = load("en")
@@ -74,17 +61,15 @@ def _english() -> Iterator[str]:
         yield f"  {word:<6} {bits:5.1f} {'█' * round(bits)}"
     yield f"\nLatent states of {_TAG}, which nobody annotated, with their likeliest words:"
     ((found, _),) = states_of_symbols(model, (_TAG,), 8)
-    for state in cast(Sequence[Described], found[:_STATES]):
+    states: Any = found[:_STATES]
+    for state in states:
         yield f"  {100 * state.share:4.0f} %  {' '.join(word for word, _ in state.words)}"
 
 
 def _drawn(node: Phrase, indent: str = "") -> Iterator[str]:
     """Draw a tree with a line for each constituent, to the right of the one above it."""
-    if node.is_preterminal():
-        yield f"{indent}{node.label} {node.children[0]}"
-        return
-    yield f"{indent}{node.label}"
-    for child in node.children:
+    yield f"{indent}{node.label} {node.children[0]}" if node.is_preterminal() else f"{indent}{node.label}"
+    for child in () if node.is_preterminal() else node.children:
         yield from _drawn(cast("Phrase", child), indent + "  ")
 
 
@@ -99,24 +84,23 @@ def _train_and_compare() -> None:
     trees, held_out = (truth.sample(n, np.random.default_rng(seed)) for seed, n in enumerate((_TRAINED_ON, _HELD_OUT)))
     _train(trees[:20])  # compiles the functions whose time is measured below
     click.echo(f"\nNow a parser of a made-up language, trained on {len(trees)} trees; tried on {len(held_out)} others:")
-    models, seconds = _train(trees)
-    models.append(truth)
-    gold = [tree for tree in map(GoldTree.of, held_out) if tree is not None]
-    evaluations = [evaluate_parser(model, gold, progress=partial(bar, label="Parsing")) for model in models]
     click.echo(f"{'':<12}{'F1':>8}{'exact':>8}{'training':>12}")
-    for name, evaluation, taken in zip(_NAMES, evaluations, [*seconds, "-"], strict=True):
-        click.echo(f"{name:<12}{evaluation.score.f1:>8.1f}{evaluation.score.exact:>8.1f}{taken:>12}")
+    gold = [tree for tree in map(GoldTree.of, held_out) if tree is not None]
+    for name, model, taken in (*_train(trees), ("truth", truth, "-")):
+        score = evaluate_parser(model, gold, progress=partial(bar, label="Parsing")).score
+        click.echo(f"{name:<12}{score.f1:>8.1f}{score.exact:>8.1f}{taken:>12}")
 
 
-def _train(trees: Sequence[Phrase]) -> tuple[list[ConstituencyModel], list[str]]:
-    """Train a plain and a spectral model; return the models, and the CPU seconds of each training."""
+def _train(trees: Sequence[Phrase]) -> list[tuple[str, ConstituencyModel, str]]:
+    """Train a plain and a spectral model; return their names, and the CPU seconds of each training."""
     from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, prepare
 
     start = time.process_time()
     (training,) = prepare(trees, [ConstituencyOptions()])
-    coarse = time.process_time() - start
-    models = [ConstituencyModel((grammar,)) for grammar in (training.coarse, training.estimate())]
-    return models, [f"{coarse:.1f} CPU s", f"{time.process_time() - start:.1f} CPU s"]
+    coarse = ConstituencyModel((training.coarse,))
+    plain = f"{time.process_time() - start:.1f} CPU s"
+    latent = ConstituencyModel((training.estimate(),))
+    return [("plain PCFG", coarse, plain), ("spectral", latent, f"{time.process_time() - start:.1f} CPU s")]
 
 
 COMMAND = Command(demo)

@@ -31,7 +31,7 @@ from spectral_latent.cli.options import (
 )
 from spectral_latent.cli.outputs import figures_table
 from spectral_latent.cli.sources import dependency_entries, gold_trees, tagged, universal
-from spectral_latent.cli.tag import checked_tags, tagger_of_anchors, tagger_of_tags
+from spectral_latent.cli.tag import tags_of, with_tags_of_words
 
 __all__ = ["COMMAND", "KINDS", "Figures", "Gold"]
 
@@ -130,19 +130,16 @@ def evaluate_phrases(
             f"{scores.errors} of {scores.sentences} sentences are left out, as in EVALB: a word is punctuation in the "
             f"gold tree but not in the parse, or the reverse"
         )
-    functions = {} if evaluation.function_score is None else {"f1_with_functions": evaluation.function_score.f1}
-    figures: Figures = {
-        "precision": scores.precision,
-        "recall": scores.recall,
-        "f1": scores.f1,
-        **functions,
-        "exact": scores.exact,
-        "tagging_accuracy": scores.tagging_accuracy,
-        "sentences": scores.sentences,
-        "fallbacks": evaluation.fallbacks,
-        "sentences_per_second": evaluation.sentences_per_second,
-    }
-    return figures, [tree.words for tree in gold]
+    figures = _named(scores, "precision", "recall", "f1")
+    if evaluation.function_score is not None:
+        figures["f1_with_functions"] = evaluation.function_score.f1
+    figures |= _named(scores, "exact", "tagging_accuracy", "sentences")
+    return figures | _named(evaluation, "fallbacks", "sentences_per_second"), [tree.words for tree in gold]
+
+
+def _named(scores: Any, *names: str) -> Figures:
+    """Take figures by their names."""
+    return {name: getattr(scores, name) for name in names}
 
 
 def evaluate_arcs(
@@ -171,29 +168,29 @@ def evaluate_arcs(
     else:
         found = evaluate_dependency_parser(parser, gold, **options)
         warn_of_unknown_tags(parser, Counter(tag for sentence in gold for tag in parser.unknown_tags(sentence)))
-        score = found.score
-        figures = {
-            "uas": score.uas,
-            "las": score.las if found.has_relations else None,
-            "las_universal": score.las_universal if found.has_relations else None,
-            "uas_no_punctuation": score.uas_no_punctuation,
-            "las_no_punctuation": score.las_no_punctuation if found.has_relations else None,
-            "complete": score.complete,
-            "nonpositive_share": found.nonpositive_share,
-            "sentences": score.sentences,
-        }
-    return figures | {"fallbacks": found.fallbacks, "sentences_per_second": found.sentences_per_second}, gold
+        names = ("uas", "las", "las_universal", "uas_no_punctuation", "las_no_punctuation", "complete")
+        figures = _named(found.score, *names)
+        if not found.has_relations:
+            figures |= {name: None for name in names if name.startswith("las")}
+        figures |= _named(found, "nonpositive_share") | _named(found.score, "sentences")
+    return figures | _named(found, "fallbacks", "sentences_per_second"), gold
 
 
 def evaluate_tags(model: Any, given: Gold, *, column: Column = None) -> tuple[Figures, Sequence[Any]]:
     """Compare the tags that a tagger finds with gold tags."""
     from spectral_latent.evaluation import evaluate_tagger
 
-    tagger = checked_tags(tagger_of_tags(model) if model.kind == "tagger" else tagger_of_anchors(model), given.file)
-    gold = given.tagged(column, tagger.column)
-    known = {word for sentence in gold for word, _ in sentence if tagger.knows(word)}
+    with_tags_of_words(model, given.file)
+    if model.kind == "anchors":
+        known, default = set(model.words), None
+    else:
+        known, default = set(model.observations.known), model.tagset
+    gold = given.tagged(column, default)
+    words = {word for sentence in gold for word, _ in sentence}
+    known = {word for word in words if (word.lower() if model.kind == "anchors" else word) in known}
     evaluation = evaluate_tagger(model.tag_all, gold, known, progress=partial(bar, label="Tagging"))
-    strange = Counter(tag for sentence in gold for _, tag in sentence if tag not in tagger.tags)
+    own = set(tags_of(model))
+    strange = Counter(tag for sentence in gold for _, tag in sentence if tag not in own)
     if strange:
         first = ", ".join(f"{tag} ({count})" for tag, count in strange.most_common(_MOST))
         more = f", and {len(strange) - _MOST} more" if len(strange) > _MOST else ""
@@ -201,17 +198,9 @@ def evaluate_tags(model: Any, given: Gold, *, column: Column = None) -> tuple[Fi
             f"The tagger does not have these gold tags, which all count as errors: {first}{more}; for another tag set "
             f"give --column"
         )
-    score = evaluation.score
-    figures: Figures = {
-        "accuracy": score.accuracy,
-        "unknown_accuracy": score.unknown_accuracy,
-        "known_accuracy": score.known_accuracy,
-        "sentences": len(gold),
-        "tokens": score.tokens,
-        "unknown_tokens": score.unknown,
-        "tokens_per_second": evaluation.tokens_per_second,
-    }
-    return figures, [[word for word, _ in sentence] for sentence in gold]
+    figures = _named(evaluation.score, "accuracy", "unknown_accuracy", "known_accuracy")
+    figures |= {"sentences": len(gold), "tokens": evaluation.score.tokens, "unknown_tokens": evaluation.score.unknown}
+    return figures | _named(evaluation, "tokens_per_second"), [[word for word, _ in sentence] for sentence in gold]
 
 
 def evaluate_anchors(model: Any, given: Gold, *, column: Column = None) -> tuple[Figures, Sequence[Any]]:
@@ -236,15 +225,9 @@ def evaluate_states(model: Any, given: Gold, *, column: Column = None) -> tuple[
     evaluation = evaluate_tagger(find, gold, (), progress=partial(bar, label="Tagging"))
     tags = [tag for sentence in gold for _, tag in sentence]
     found = list(chain.from_iterable(evaluation.tags))
-    figures: Figures = {
-        "many_to_one": many_to_one(tags, found),
-        "one_to_one": one_to_one(tags, found),
-        "v_measure": v_measure(tags, found),
-        "sentences": len(gold),
-        "tokens": len(tags),
-        "tokens_per_second": evaluation.tokens_per_second,
-    }
-    return figures, [[word for word, _ in sentence] for sentence in gold]
+    figures: Figures = {each.__name__: each(tags, found) for each in (many_to_one, one_to_one, v_measure)}
+    figures |= {"sentences": len(gold), "tokens": len(tags)}
+    return figures | _named(evaluation, "tokens_per_second"), [[word for word, _ in sentence] for sentence in gold]
 
 
 KINDS: dict[str, Callable[..., tuple[Figures, Sequence[Any]]]] = {

@@ -23,7 +23,6 @@ __all__ = [
     "SOURCES",
     "TAGGED_SOURCES",
     "TEXT_SOURCES",
-    "AnswersFile",
     "AsJson",
     "Command",
     "Count",
@@ -32,8 +31,8 @@ __all__ = [
     "InputFormat",
     "Jobs",
     "Limit",
+    "Output",
     "Page",
-    "ResultsFile",
     "Seed",
     "SkipBad",
     "SourceFormat",
@@ -72,16 +71,7 @@ SourceFormat: TypeAlias = Annotated[
 FromText: TypeAlias = Annotated[bool, Value("FILE is raw text: divide it into sentences and words.")]
 SkipBad: TypeAlias = Annotated[bool, Value("Leave out trees in brackets that cannot be read, and count them.")]
 AsJson: TypeAlias = Annotated[bool, Value("Print JSON, an object on each line.")]
-ResultsFile: TypeAlias = Annotated[
-    Any,
-    Value(
-        "The file to write, whole or not at all; compressed if its name ends in .gz.  [default: standard output]",
-        OutputFile(),
-        "FILE",
-        ("-o", "--output"),
-    ),
-]
-AnswersFile: TypeAlias = Annotated[
+Output: TypeAlias = Annotated[
     Any,
     Value(
         "The file to write, whole or not at all: JSON if its name ends in .jsonl, compressed if in .gz.",

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from spectral_latent.drawing import readable
 
-__all__ = ["Drawings", "DrawnSentence", "page", "page_of_sentences"]
+__all__ = ["Drawings", "page", "page_of_sentences"]
 
 Drawings = Sequence[tuple[str, str]]  # captions and drawings as SVG
-
-
-class DrawnSentence(NamedTuple):
-    """A sentence with its name, and the drawings of its trees, the best first."""
-
-    title: str
-    drawings: Drawings
 
 
 def page(title: str, **parts: Any) -> str:
@@ -34,13 +27,14 @@ def page(title: str, **parts: Any) -> str:
     return template.render(title=title, **parts)
 
 
-def page_of_sentences(title: str, sentences: Iterable[DrawnSentence]) -> str:
-    """Write a page with a section for each sentence, in which its trees are drawn."""
-    return page(title, sentences=[(heading, _captioned(drawings)) for heading, drawings in sentences])
+def page_of_sentences(title: str, sentences: Iterable[tuple[str, Drawings]]) -> str:
+    """Write a page with a section for each sentence, in which its trees are drawn, the best first.
 
-
-def _captioned(drawings: Drawings) -> Drawings:
-    """Leave out the rank and the score of a single tree, so that its caption is empty, or tells of a fallback."""
-    if len(drawings) > 1:
-        return drawings
-    return [(caption.partition(":")[0].removeprefix("Tree 1").removeprefix(", "), svg) for caption, svg in drawings]
+    A single tree has neither rank nor score, so that its caption is empty, or tells of a fallback."""
+    captioned = []
+    for heading, drawings in sentences:
+        if len(drawings) == 1:
+            ((caption, svg),) = drawings
+            drawings = [(caption.partition(":")[0].removeprefix("Tree 1").removeprefix(", "), svg)]
+        captioned.append((heading, drawings))
+    return page(title, sentences=captioned)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -14,7 +14,6 @@ from spectral_latent.cli.answers import Answer, answers, asks_for_json, users_er
 from spectral_latent.cli.console import message
 from spectral_latent.cli.models import load_for
 from spectral_latent.cli.options import (
-    AnswersFile,
     AsJson,
     Command,
     Count,
@@ -23,6 +22,7 @@ from spectral_latent.cli.options import (
     InputFormat,
     Jobs,
     Limit,
+    Output,
     Page,
     function_for,
 )
@@ -42,23 +42,46 @@ class Asked(NamedTuple):
     """What is asked of a parser.
 
     n_best: the largest number of trees of a sentence; None for one, without its score.
-    answer: the form of answers; drawings are pairs of a caption and SVG.
+    form: the form of answers; drawings are pairs of a caption and SVG.
     is_table: whether sentences come from CoNLL-U, whose lines are filled.
     reranker: the file of a reranker, if there is one."""
 
     n_best: int | None = None
-    answer: Literal["text", "json", "drawings"] = "text"
+    form: Literal["text", "json", "drawings"] = "text"
     is_table: bool = False
     reranker: str | None = None
 
-    def parses(self, parser: Any, sentences: Sequence[Any], **options: Any) -> Iterator[Parses[Any]]:
-        """Find the parses of sentences, in the form in which the parser takes them."""
+    def answers(
+        self,
+        parser: Any,
+        sentences: Sequence[InputSentence],
+        items: Sequence[tuple[Any, Sequence[str]]],
+        write: Callable[[InputSentence, Parses[Any]], str],
+        **search: Any,
+    ) -> list[Answer]:
+        """Parse sentences, and write their trees.
+
+        items: each sentence as the parser takes it, and its tags that the parser does not know.
+        write: the writer of text; an empty line, and the comments after a table, have no trees."""
+        from spectral_latent.model import Parses
+
+        given = [item for sentence, (item, _) in zip(sentences, items, strict=True) if sentence.sentence.forms]
+        n_best = self.n_best or 1
         if self.reranker is not None:
-            reranker = _reranker(self.reranker, parser)
-            return reranker.parse_all(parser, sentences, n_best=self.n_best or 1)  # type: ignore[no-any-return]
-        is_scored = self.n_best is not None or self.answer != "text"
-        found: Iterator[Parses[Any]] = parser.parse_all(sentences, self.n_best or 1, scored=is_scored, **options)
-        return found
+            found = iter(_reranker(self.reranker, parser).parse_all(parser, given, n_best=n_best))
+        else:
+            is_scored = self.n_best is not None or self.form != "text"
+            found = parser.parse_all(given, n_best, scored=is_scored, **search)
+        written = []
+        for sentence, (_, unknown) in zip(sentences, items, strict=True):
+            parses = next(found) if sentence.sentence.forms else Parses()
+            text: Any
+            if self.form == "drawings":
+                text = parses.drawings
+            else:
+                text = (write if self.form == "text" else _as_json)(sentence, parses)
+            written.append(Answer(text, any(each.is_fallback for each in parses), unknown))
+        return written
 
 
 @lru_cache(maxsize=1)
@@ -69,33 +92,33 @@ def _reranker(file: str, parser: Any) -> Any:
     return Reranker.load(file, parser=parser)
 
 
+def _as_json(sentence: InputSentence, parses: Parses[Any]) -> str:
+    """Write the trees of a sentence as a line of JSON, which `rerank` reads; comments after a table are left out."""
+    from spectral_latent.reranking import parses_to_nbest, write_nbest
+
+    return "".join(write_nbest([parses_to_nbest(parses, sentence.sent_id)], "json")) if sentence.is_whole else ""
+
+
 def parse_phrases(parser: Any, sentences: Sequence[InputSentence], asked: Asked) -> list[Answer]:
     """Find the trees of phrases of each sentence; the tags that it has are obeyed."""
     from spectral_latent.constituency import PhraseConstraints
     from spectral_latent.model import Partial
 
-    items: list[Any] = []
-    unknown: list[list[str]] = []
+    items: list[tuple[Any, Sequence[str]]] = []
     for sentence in sentences:
-        tags = sentence.tags if sentence.constraints is None else {}
-        given = sentence.constraints or (PhraseConstraints(tags=tags) if tags else None)
-        known, strange = (None, []) if given is None else parser.known(given)
-        unknown.append(strange)
-        if sentence.sentence.forms:
-            items.append(sentence.words if known is None else Partial(sentence.sentence.forms, known))
-    found = asked.parses(parser, items)
-    written = []
-    for sentence, strange in zip(sentences, unknown, strict=True):
-        parses = next(found) if sentence.sentence.forms else ()  # an empty line has no trees
-        if asked.answer != "text":
-            text: Any = _as_json(sentence, parses) if asked.answer == "json" else getattr(parses, "drawings", ())
-        elif asked.n_best is None:
-            text = "".join(each.tree.bracketed() for each in parses) + "\n" * sentence.is_whole
+        given = sentence.constraints or (PhraseConstraints(tags=sentence.tags) if sentence.tags else None)
+        known, unknown = (None, ()) if given is None else parser.known(given)
+        items.append((sentence.words if known is None else Partial(sentence.sentence.forms, known), unknown))
+
+    def write(sentence: InputSentence, parses: Parses[Any]) -> str:
+        """Write a tree in brackets, or a list of trees with scores; comments after a table are left out."""
+        if asked.n_best is None:
+            lines = "".join(each.tree.bracketed() for each in parses)
         else:
-            lines = [f"{each.log:.6f}\t{each.tree.bracketed()}\n" for each in parses]
-            text = "".join(lines) + "\n" * sentence.is_whole
-        written.append(Answer(text, any(each.is_fallback for each in parses), strange))
-    return written
+            lines = "".join(f"{each.log:.6f}\t{each.tree.bracketed()}\n" for each in parses)
+        return lines + "\n" if sentence.is_whole else ""
+
+    return asked.answers(parser, sentences, items, write)
 
 
 def parse_arcs(
@@ -113,36 +136,19 @@ def parse_arcs(
     from spectral_latent.cli.conllu import conllu_text
     from spectral_latent.model import Partial
 
-    items: list[Any] = []
+    items: list[tuple[Any, Sequence[str]]] = []
     for sentence in sentences:
         bare = sentence.sentence.without_tree()
-        if bare.forms:
-            items.append(bare if sentence.constraints is None else Partial(bare, sentence.constraints))
-    found = asked.parses(parser, items, **({"projective": False} if non_projective else {}))
-    written = []
-    for sentence in sentences:
-        parses: Any = next(found) if sentence.sentence.forms else ()
-        if asked.answer == "json":
-            text: Any = _as_json(sentence, parses)
-        elif asked.answer == "drawings":
-            text = getattr(parses, "drawings", ())
-        else:
-            posteriors = parser.part_posteriors([each.tree for each in parses]) if confidence else []
-            column = None if asked.is_table else parser.options.tags
-            text = conllu_text(sentence, parses, column, asked.n_best is not None, posteriors)
-        strange = parser.unknown_tags(sentence.sentence) if sentence.sentence.forms else ()
-        written.append(Answer(text, any(each.is_fallback for each in parses), strange))
-    return written
+        item = bare if sentence.constraints is None else Partial(bare, sentence.constraints)
+        items.append((item, parser.unknown_tags(sentence.sentence) if bare.forms else ()))
 
+    def write(sentence: InputSentence, parses: Parses[Any]) -> str:
+        """Write the lines of a table with the heads, or with each tree of a list."""
+        posteriors = parser.part_posteriors([each.tree for each in parses]) if confidence else []
+        column = None if asked.is_table else parser.options.tags
+        return conllu_text(sentence, parses, column, asked.n_best is not None, posteriors)
 
-def _as_json(sentence: InputSentence, parses: Any) -> str:
-    """Write the trees of a sentence as a line of JSON, which `rerank` reads; comments after a table are left out."""
-    if not sentence.is_whole:
-        return ""
-    from spectral_latent.model import Parses
-    from spectral_latent.reranking import parses_to_nbest, write_nbest
-
-    return "".join(write_nbest([parses_to_nbest(parses or Parses(), sentence.sent_id)], "json"))
+    return asked.answers(parser, sentences, items, write, **({"projective": False} if non_projective else {}))
 
 
 def parse(
@@ -157,7 +163,7 @@ def parse(
     limit: Limit = (),
     html: Page | None = None,
     json_: AsJson = False,
-    output: AnswersFile | None = None,
+    output: Output | None = None,
     jobs: Jobs = 1,
     **of_kind: Any,
 ) -> None:
@@ -190,7 +196,9 @@ def parse(
     ):
         if first and any(others.values()):
             raise click.UsageError(f"{first} goes without {next(name for name, value in others.items() if value)}")
-    parser = _with_limits(load_for(model), limit)
+    parser = load_for(model)
+    if limit:
+        parser = _with_limits(parser, limit)
     function = function_for(parser.kind, model, of_kind)
     if partial_:
         given = _PARTIAL[parser.kind](files, form, parser, **of_kind)
@@ -205,10 +213,10 @@ def parse(
     if html is None:
         write_answers(given, found, output)
         return
-    from spectral_latent.cli.page import DrawnSentence, page_of_sentences
+    from spectral_latent.cli.page import page_of_sentences
 
     drawn = (
-        DrawnSentence(f"{sentence.sent_id}: {' '.join(sentence.forms)}", each.text)
+        (f"{sentence.sent_id}: {' '.join(sentence.forms)}", each.text)
         for sentence, each in found
         if sentence.sentence.forms
     )
@@ -228,7 +236,7 @@ def _with_limits(parser: Any, limits: Sequence[str]) -> Any:
         except (KeyError, ValueError):
             raise click.UsageError(f"--limit {each}: give words=N, seconds=N or megabytes=N, with a number") from None
     try:
-        return parser.with_limits(replace(parser.options.limits, **given)) if given else parser
+        return parser.with_limits(replace(parser.options.limits, **given))
     except ValueError as error:
         raise click.UsageError(f"--limit: {error}") from None
 

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import click
 
@@ -23,7 +23,7 @@ from spectral_latent.cli.options import (
     Command,
     Count,
     Jobs,
-    ResultsFile,
+    Output,
     SourceFormat,
     Sources,
     Value,
@@ -68,11 +68,11 @@ def train(lists: str, *, output: _RerankerFile, gold: _Gold, model: _Models = ()
 
     begun = time.perf_counter()
     latent = _load_models(model)
-    nbest = _read_lists(lists, format_)
+    nbest, _ = _read_lists(lists, format_)
     scores = _score_lists(nbest, gold)
-    message(f"Training on {len(nbest.lists)} lists of {len(scores.gains)} candidates")
+    message(f"Training on {len(nbest)} lists of {len(scores.gains)} candidates")
     with users_errors():
-        reranker = Reranker.train(nbest.lists, scores.gains, latent)
+        reranker = Reranker.train(nbest, scores.gains, latent)
     reranker.save(output)
     if not reranker.choice.is_learnt:
         message("Held-out lists showed no gain: the reranker chooses the first tree of each list")
@@ -86,7 +86,7 @@ def apply(
     model: _Models = (),
     format_: _Format = None,
     lists_: bool = False,
-    output: ResultsFile | None = None,
+    output: Output | None = None,
 ) -> None:
     """Choose the best tree of each list.
 
@@ -101,12 +101,12 @@ def apply(
     from spectral_latent.reranking import best_trees, write_nbest
 
     loaded = _load_reranker(reranker, model)
-    nbest = _read_lists(lists, format_)
+    nbest, form = _read_lists(lists, format_)
     with users_errors(), results(output) as write:
         if lists_:
-            texts: Iterable[str] = write_nbest(loaded.rescore(nbest.lists), nbest.form)
+            texts: Iterable[str] = write_nbest(loaded.rescore(nbest), form)
         else:
-            texts = best_trees(nbest.lists, loaded.rerank(nbest.lists))
+            texts = best_trees(nbest, loaded.rerank(nbest))
         for text in texts:
             write(text)
 
@@ -130,10 +130,10 @@ def evaluate(
     Example:
       spectral-latent rerank evaluate reranker.model test.nbest --gold test.mrg --model wsj.model"""
     loaded = _load_reranker(reranker, model)
-    nbest = _read_lists(lists, format_)
+    nbest, _ = _read_lists(lists, format_)
     scores = _score_lists(nbest, gold)
     with users_errors():
-        difference, oracle = scores.evaluate(loaded.rerank(nbest.lists))
+        difference, oracle = scores.evaluate(loaded.rerank(nbest))
     figures = {
         "base": difference.base,
         "reranked": difference.other,
@@ -141,9 +141,9 @@ def evaluate(
         "error_reduction": difference.error_reduction,
         "low": difference.low,
         "high": difference.high,
-        "sentences": len(nbest.lists),
+        "sentences": len(nbest),
         "candidates": len(scores.gains),
-        "empty_lists": sum(not len(each) for each in nbest.lists),
+        "empty_lists": sum(not len(each) for each in nbest),
     }
     click.echo(json.dumps(figures) if json_ else figures_table(figures))
 
@@ -155,7 +155,7 @@ def lists(
     n_best: Count = 50,
     folds: Annotated[int | None, Value(type=click.IntRange(2), metavar="N")] = None,
     format_: SourceFormat = None,
-    output: ResultsFile | None = None,
+    output: Output | None = None,
     jobs: Jobs = 1,
 ) -> None:
     """Write the n-best lists of a parser of this library, for the sentences of gold trees.
@@ -197,32 +197,25 @@ def read_arcs(sources: Sequence[str], changes: Any, form: Any, trains: bool) -> 
     return "conllu", [entry.tree().sentence for entry in dependency_entries(sources, changes, form)]
 
 
-class _Lists(NamedTuple):
-    """N-best lists, and the format of their file."""
-
-    lists: list[NBest]
-    form: NBestFormat
-
-
-def _read_lists(file: str, form: NBestFormat | None) -> _Lists:
-    """Read the lists of a file, or of standard input for `-`; without a format, guess it."""
+def _read_lists(file: str, form: NBestFormat | None) -> tuple[list[NBest], NBestFormat]:
+    """Read the lists of a file, or of standard input for `-`, and their format, which is guessed if it is not given."""
     from spectral_latent.corpora import CorpusError
     from spectral_latent.reranking import nbest_format, parse_nbest
 
     text, source = read_text(file, "lists")
     if not text.strip():
         raise CorpusError(f"{source}: no n-best lists")
-    return _Lists(list(parse_nbest(text, source, form)), form or nbest_format(text, source))
+    return list(parse_nbest(text, source, form)), form or nbest_format(text, source)
 
 
-def _score_lists(given: _Lists, gold: Sequence[str]) -> CandidateScores:
+def _score_lists(given: Sequence[NBest], gold: Sequence[str]) -> CandidateScores:
     """Score the candidates against the trees of gold sources; both must have the same sentences."""
     from spectral_latent.evaluation.reranking import score_dependency_lists, score_phrase_lists
 
     with users_errors():
-        if any(nbest.has_heads for nbest in given.lists):
-            return score_dependency_lists(given.lists, [entry.tree().sentence for entry in dependency_entries(gold)])
-        return score_phrase_lists(given.lists, list(gold_trees(gold)))
+        if any(nbest.has_heads for nbest in given):
+            return score_dependency_lists(given, [entry.tree().sentence for entry in dependency_entries(gold)])
+        return score_phrase_lists(given, list(gold_trees(gold)))
 
 
 def _load_models(given: Iterable[str]) -> LatentModels:

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from spectral_latent.cli.answers import asks_for_json
 from spectral_latent.cli.console import bar, table
 from spectral_latent.cli.models import load_for
-from spectral_latent.cli.options import AsJson, Command, Files, InputFormat, Jobs, ResultsFile, SkipBad, function_for
+from spectral_latent.cli.options import AsJson, Command, Files, InputFormat, Jobs, Output, SkipBad, function_for
 from spectral_latent.cli.outputs import results
 from spectral_latent.cli.sentences import read_text
 
@@ -25,7 +26,7 @@ def score(
     *,
     format_: InputFormat = None,
     json_: AsJson = False,
-    output: ResultsFile | None = None,
+    output: Output | None = None,
     jobs: Jobs = 1,
     **of_kind: Any,
 ) -> None:
@@ -56,11 +57,12 @@ def score(
     batches = [trees[first : first + _AT_ONCE] for first in range(0, len(trees), _AT_ONCE)]
     scores = map_sentences(type(parser).score, parser, batches, jobs)
     found = ((log, int(sign)) for each in scores for log, sign in zip(each.log.tolist(), each.sign, strict=True))
+    as_json = asks_for_json(json_, output)
     with results(output) as write:
         shown = bar(found, "Scoring", len(trees), beside_output=True)
         for number, (log, sign) in zip(numbers, shown, strict=True):
             entry = {"tree": number, "log": log if math.isfinite(log) else None, "sign": sign}
-            write(f"{json.dumps(entry)}\n" if json_ else f"{log:.6f}\t{sign}\n")
+            write(f"{json.dumps(entry)}\n" if as_json else f"{log:.6f}\t{sign}\n")
 
 
 def read_phrases(file: str, changes: Any, form: Any, *, skip_bad: SkipBad = False) -> Iterator[Any]:

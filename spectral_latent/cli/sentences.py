@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -20,27 +19,18 @@ if TYPE_CHECKING:
 __all__ = [
     "Input",
     "InputSentence",
-    "RawTextCheck",
     "read_partial_phrases",
     "read_partial_sentences",
     "read_sentences",
     "read_text",
     "tell_of_tags",
+    "warn_of_raw_text",
 ]
 
-NumberedLine: TypeAlias = tuple[int, str]  # the number of a line, and its text with its end
-LINES = ("tokens", "tagged", "json")  # whose lines are sentences
-
+Lines: TypeAlias = Iterable[tuple[int, str]]  # the number of each line, and its text with its end
 _CHUNK = 1 << 16  # the number of bytes that are read at once
 _SHOWING = 100  # the first sentences, whose words show whether a text is in the language of the model
-_AWAITED = {  # what a terminal is asked to type
-    "brackets": "trees from the terminal; Ctrl-D ends",
-    "conllu": "CoNLL-U from the terminal; an empty line ends a sentence, and Ctrl-D the input",
-    "json": "JSON from the terminal, an object on each line; Ctrl-D ends",
-    "text": "text from the terminal; an empty line ends a paragraph, and Ctrl-D the text",
-    "lists": "lists from the terminal; Ctrl-D ends",
-}
-_LINES_AWAITED = "sentences from the terminal, one a line, with spaces between words and marks; Ctrl-D ends"
+_AWAITED = {"brackets": "trees", "conllu": "CoNLL-U", "text": "raw text", "lists": "n-best lists"}
 
 
 class InputSentence(NamedTuple):
@@ -91,38 +81,16 @@ class InputSentence(NamedTuple):
         """Tell whether this is a sentence.  An empty line is a sentence; comments at the end of a table are not."""
         return bool(self.sentence.forms) or not self.lines
 
-    @property
-    def spaces(self) -> list[bool]:
-        """Tell for each word whether white space follows it or its token; after the last word it always does."""
-        if not self.tokens:
-            return [True] * len(self.words)
-        first = {token.first for token in self.tokens}
-        return [token.end not in first for token in self.tokens]
-
-    @property
-    def text(self) -> str:
-        """The sentence as a line of text."""
-        if not self.tokens:
-            return " ".join(self.words)
-        rows = zip(self.tokens, self.spaces, strict=True)
-        return "".join(f"{token.form} " if space else token.form for token, space in rows if token.part < 2).strip()
-
 
 class Input(NamedTuple):
     """The sentences of an input, and then the comments after the last sentence of a table.
 
-    is_pipe: whether sentences come one by one, because who writes them may wait for answers.
-    unit: what the numbers of sentences count, lines or sentences."""
+    is_pipe: whether sentences come one by one, because who writes them may wait for answers."""
 
     source: str
     form: Format
     sentences: Iterator[InputSentence]
     is_pipe: bool = False
-
-    @property
-    def unit(self) -> str:
-        """The name of what the numbers of sentences count."""
-        return "line" if self.form in LINES else "sentence"
 
 
 # Files, and lines of them
@@ -136,7 +104,8 @@ def _name(file: str) -> str:
 def _chunks(file: str, form: str | None) -> Iterator[bytes]:
     """Read a file, or standard input for `-`, in parts; the parts of a pipe are read as they come."""
     if file == "-" and sys.stdin.isatty():
-        message(f"Reading {_AWAITED.get(form or '', _LINES_AWAITED)}")
+        what = _AWAITED.get(form or "", "a sentence on each line")
+        message(f"Reading {what} from the terminal; Ctrl-D ends")
     stream: Any = sys.stdin.buffer if file == "-" else open(file, "rb")  # noqa: SIM115
     try:
         while chunk := stream.read1(_CHUNK):
@@ -227,15 +196,7 @@ def _read_file(file: str, form: Format | None, tokenisation: Tokenisation) -> In
         if guess.doubt:
             message(f"Warning: {guess.warning(source)}")
     lines = ((number, decode(line, source, number)) for batch in batches for number, line in batch)
-    reader = _SentenceReader(source, tokenisation)
-    readers: dict[Any, Callable[[Iterable[NumberedLine]], Iterator[InputSentence]]] = {
-        "tokens": reader.tokens,
-        "tagged": reader.tagged,
-        "json": reader.rows,
-        "text": reader.text,
-        "conllu": reader.conllu,
-    }
-    sentences = readers.get(guess.form, reader.trees)(lines)
+    sentences = _READERS.get(guess.form, _read_trees)(lines, source, tokenisation)
     return Input(source, guess.form, guess.noted(_with_known_words(sentences, tokenisation)), is_pipe)
 
 
@@ -250,91 +211,94 @@ def _with_known_words(sentences: Iterable[InputSentence], tokenisation: Tokenisa
         message(f"Warning: {warning}")
 
 
-class RawTextCheck:
-    """A check that warns of the first line that is clearly not tokenised."""
-
-    def __init__(
-        self, tokenisation: Tokenisation, kind: str = "line", remedy: str = "for raw text, give --text"
-    ) -> None:
-        self._tokenisation = tokenisation
-        self._kind = kind
-        self._remedy = remedy
-        self._has_warned = False
-
-    def look_at(self, words: Sequence[str], number: int) -> None:
-        """Warn if a line is not tokenised, unless there was a warning before."""
-        if not self._has_warned and self._tokenisation.is_raw(words):
-            self._has_warned = True
-            message(
-                f"Warning: {self._kind} {number} has no spaces between words and marks, as tokenised text has; "
-                f"{self._remedy}"
-            )
+def warn_of_raw_text(
+    sentences: Iterable[list[str]],
+    tokenisation: Tokenisation,
+    kind: str = "line",
+    remedy: str = "for raw text, give --text",
+) -> Iterator[list[str]]:
+    """Return sentences as they are read; warn of the first that is clearly not divided into words."""
+    is_told = False
+    for number, words in enumerate(sentences, start=1):
+        if not is_told and tokenisation.is_raw(words):
+            is_told = True
+            text = f"{kind} {number} has no spaces between words and marks, as tokenised text has; {remedy}"
+            message(f"Warning: {text}")
+        yield words
 
 
-@dataclass
-class _SentenceReader:
-    """The readers of all formats, from numbered lines to sentences."""
+# Readers of each format, from lines to sentences
 
-    source: str
-    tokenisation: Tokenisation
 
-    def tokens(self, lines: Iterable[NumberedLine]) -> Iterator[InputSentence]:
-        """Read a sentence from each line of words with spaces between them."""
-        from spectral_latent.corpora import plain_sentences
+def _read_tokens(lines: Lines, _source: str, tokenisation: Tokenisation) -> Iterator[InputSentence]:
+    """Read a sentence from each line of words with spaces between them."""
+    from spectral_latent.corpora import plain_sentences
 
-        check = RawTextCheck(self.tokenisation)
-        for number, line in lines:
-            (words,) = plain_sentences([line])
-            check.look_at(words, number)
-            yield _of_words(words, number)
+    sentences = warn_of_raw_text(plain_sentences(line for _, line in lines), tokenisation)
+    return (_of_words(words, number) for number, words in enumerate(sentences, start=1))
 
-    def tagged(self, lines: Iterable[NumberedLine]) -> Iterator[InputSentence]:
-        """Read a sentence from each line of tokens word/TAG."""
-        from spectral_latent.corpora import parse_tagged
 
-        for number, line in lines:
-            pairs = next(parse_tagged(line, self.source, number)) if line.strip(" \t\r\n\v\f") else []
-            yield _of_words([word for word, _ in pairs], number, tags=[tag for _, tag in pairs])
+def _read_tagged(lines: Lines, source: str, _: Tokenisation) -> Iterator[InputSentence]:
+    """Read a sentence from each line of tokens word/TAG."""
+    from spectral_latent.corpora import parse_tagged
 
-    def rows(self, lines: Iterable[NumberedLine]) -> Iterator[InputSentence]:
-        """Read a sentence from each row of words, and all sentences of each row of raw text."""
-        from spectral_latent.corpora.rows import parse_rows
+    for number, line in lines:
+        pairs = next(parse_tagged(line, source, number)) if line.strip(" \t\r\n\v\f") else []
+        yield _of_words([word for word, _ in pairs], number, tags=[tag for _, tag in pairs])
 
-        for number, row in parse_rows(lines, self.source):
-            name = row.name or ""
-            if row.words is not None:
-                yield _of_words(row.words, number, tags=row.tags, name=name)
-                continue
-            for place, tokens in enumerate(self.tokenisation.sentences(row.text or ""), start=1):
-                yield _of_words(tokens=tokens, number=number, name=f"{name or number}.{place}")
 
-    def text(self, lines: Iterable[NumberedLine]) -> Iterator[InputSentence]:
-        """Divide each paragraph of raw text, which an empty line ends, into sentences and words."""
-        number = 0
-        paragraph = ""
-        for _, line in chain(lines, [(0, "\n")]):
-            paragraph += line
-            if not line.strip(" \t\r\n"):
-                for number, tokens in enumerate(self.tokenisation.sentences(paragraph), start=number + 1):  # noqa: B020
-                    yield _of_words(tokens=tokens, number=number)
-                paragraph = ""
+def _read_rows(lines: Lines, source: str, tokenisation: Tokenisation) -> Iterator[InputSentence]:
+    """Read a sentence from each row of words, and all sentences of each row of raw text."""
+    from spectral_latent.corpora.rows import parse_rows
 
-    def trees(self, lines: Iterable[NumberedLine]) -> Iterator[InputSentence]:
-        """Read the words and tags of bracketed trees, traces left out."""
-        from spectral_latent.constituency import clean
-        from spectral_latent.corpora import parse_brackets
+    for number, row in parse_rows(lines, source):
+        name = row.name or ""
+        if row.words is not None:
+            yield _of_words(row.words, number, tags=row.tags, name=name)
+            continue
+        for place, tokens in enumerate(tokenisation.sentences(row.text or ""), start=1):
+            yield _of_words(tokens=tokens, number=number, name=f"{name or number}.{place}")
 
-        text = "".join(line for _, line in lines)
-        trees = parse_brackets(text, self.source) if text.strip() else iter(())
-        for number, tree in enumerate(filter(None, map(clean, trees)), start=1):
-            yield _of_words(list(tree.words()), number, tags=[leaf.label for leaf in tree.preterminals()])
 
-    def conllu(self, lines: Iterable[NumberedLine]) -> Iterator[InputSentence]:
-        """Read the sentences of a table in CoNLL-U."""
-        from spectral_latent.corpora.conllu import parse_with_lines
+def _read_raw_text(lines: Lines, _source: str, tokenisation: Tokenisation) -> Iterator[InputSentence]:
+    """Divide each paragraph of raw text, which an empty line ends, into sentences and words."""
+    numbers = count(1)
+    paragraph = ""
+    for _, line in chain(lines, [(0, "\n")]):
+        paragraph += line
+        if not line.strip(" \t\r\n"):
+            for tokens in tokenisation.sentences(paragraph):
+                yield _of_words(tokens=tokens, number=next(numbers))
+            paragraph = ""
 
-        text = "".join(line for _, line in lines)
-        return _with_lines(parse_with_lines(text, self.source) if _has_words(text) else iter(()), text)
+
+def _read_trees(lines: Lines, source: str, _: Tokenisation) -> Iterator[InputSentence]:
+    """Read the words and tags of bracketed trees, traces left out."""
+    from spectral_latent.constituency import clean
+    from spectral_latent.corpora import parse_brackets
+
+    text = "".join(line for _, line in lines)
+    trees = parse_brackets(text, source) if text.strip() else iter(())
+    for number, tree in enumerate(filter(None, map(clean, trees)), start=1):
+        yield _of_words(list(tree.words()), number, tags=[leaf.label for leaf in tree.preterminals()])
+
+
+def _read_conllu(lines: Lines, source: str, _: Tokenisation) -> Iterator[InputSentence]:
+    """Read the sentences of a table."""
+    from spectral_latent.corpora.conllu import parse_with_lines
+
+    text = "".join(line for _, line in lines)
+    has_words = any(line.strip(" \t\r\ufeff") and not line.startswith("#") for line in text.split("\n"))
+    return _with_lines(parse_with_lines(text, source) if has_words else (), text)
+
+
+_READERS: dict[Any, Callable[[Lines, str, Tokenisation], Iterator[InputSentence]]] = {
+    "tokens": _read_tokens,
+    "tagged": _read_tagged,
+    "json": _read_rows,
+    "text": _read_raw_text,
+    "conllu": _read_conllu,
+}
 
 
 def _of_words(
@@ -350,11 +314,6 @@ def _of_words(
 
     sentence = DependencySentence.of_tokens(tokens) if tokens else DependencySentence.of(words, tags or None)
     return InputSentence(sentence, number, tokens=tuple(tokens), name=name)
-
-
-def _has_words(table: str) -> bool:
-    """Tell whether a table in CoNLL-U has a line that is neither empty nor a comment."""
-    return any(line.strip(" \t\r\ufeff") and not line.startswith("#") for line in table.split("\n"))
 
 
 def _with_lines(parsed: Iterable[tuple[DependencySentence, Sequence[int]]], text: str) -> Iterator[InputSentence]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from io import StringIO
 from typing import Any, Literal
@@ -15,7 +15,7 @@ import click
 from spectral_latent.cli.answers import Answer, answers, asks_for_json, users_errors, write_answers
 from spectral_latent.cli.console import bar
 from spectral_latent.cli.models import load_for
-from spectral_latent.cli.options import AnswersFile, AsJson, Command, Files, FromText, InputFormat, Jobs, function_for
+from spectral_latent.cli.options import AsJson, Command, Files, FromText, InputFormat, Jobs, Output, function_for
 from spectral_latent.cli.outputs import results
 from spectral_latent.cli.sentences import Input, InputSentence, read_sentences, read_text, tell_of_tags
 
@@ -34,7 +34,7 @@ def surprisal(
     format_: InputFormat = None,
     text: FromText = False,
     json_: AsJson = False,
-    output: AnswersFile | None = None,
+    output: Output | None = None,
     jobs: Jobs = 1,
 ) -> None:
     """Compute the surprisal of the words of FILE or of standard input.
@@ -59,15 +59,15 @@ def surprisal(
         raise click.UsageError("--by is for --items; --format and --text are not")
     loaded = load_for(model)
     read = function_for(loaded.kind, model, {})
+    as_json = asks_for_json(json_, output)
     if items is not None:
-        _write_items(loaded, model, files, items, by, unit, asks_for_json(json_, output), output)
+        _write_items(loaded, model, files, items, by, unit, as_json, output)
         return
-    given = _whole(read(loaded, model, files, "text" if text else format_))
-    ask = partial(_surprisal, unit=unit, has_tags=loaded.kind == "dependency", as_json=asks_for_json(json_, output))
-    found = answers(ask, loaded, given, jobs, "Reading")
-    if not asks_for_json(json_, output):
-        found = _with_header(found)
-    write_answers(given, found, output)
+    given = read(loaded, model, files, "text" if text else format_)
+    given = given._replace(sentences=(each for each in given.sentences if each.sentence.forms))
+    ask = partial(_surprisal, unit=unit, has_tags=loaded.kind == "dependency", as_json=as_json)
+    header = "" if as_json else _row(_COLUMNS)
+    write_answers(given, answers(ask, loaded, given, jobs, "Reading"), output, header)
 
 
 def _write_items(
@@ -102,19 +102,10 @@ def _write_items(
                     write(_row([f"{x:.6f}" if isinstance(x, float) else x for x in row.values()], separator))
 
 
-def read_words(model: Any, _file: str, files: Sequence[str], form: Any) -> Input:
-    """Read the words of sentences."""
-    return tell_of_tags(read_sentences(files, form, model.tokenisation))
-
-
-def read_tagged(model: Any, _file: str, files: Sequence[str], form: Any) -> Input:
-    """Read words with their tags."""
-    return read_sentences(files, form, model.tokenisation)
-
-
-def read_observations(model: Any, file: str, files: Sequence[str], form: Any) -> Input:
-    """Read words for a model that may have learnt from anything."""
-    return tell_of_tags(read_sentences(files, form, _tokenisation(model, file)))
+def read_words(model: Any, file: str, files: Sequence[str], form: Any) -> Input:
+    """Read the words of sentences, and with a dependency parser their tags."""
+    given = read_sentences(files, form, _tokenisation(model, file))
+    return given if model.kind == "dependency" else tell_of_tags(given)
 
 
 def _tokenisation(model: Any, file: str) -> Any:
@@ -128,19 +119,6 @@ def _tokenisation(model: Any, file: str) -> Any:
     if wrong := [word for word in known if not isinstance(word, str)]:
         raise ModelFileError(f"{file}: the observation {wrong[0]!r} is not a string; use the model in Python")
     return Tokenisation(frozenset(known))
-
-
-def _whole(given: Input) -> Input:
-    """Leave out sentences without words."""
-    return given._replace(sentences=(each for each in given.sentences if each.sentence.forms))
-
-
-def _with_header(found: Iterable[tuple[InputSentence, Answer]]) -> Iterator[tuple[InputSentence, Answer]]:
-    """Write the names of columns before the first answer."""
-    header = _row(_COLUMNS)
-    for sentence, answer in found:
-        yield sentence, answer._replace(text=header + answer.text)
-        header = ""
 
 
 def _surprisal(model: Any, sentences: list[InputSentence], unit: str, has_tags: bool, as_json: bool) -> list[Answer]:
@@ -187,5 +165,4 @@ def _row(cells: Iterable[object], separator: str = "\t") -> str:
     return row.getvalue()
 
 
-_KINDS = {"constituency": read_words, "dependency": read_tagged, "tagger": read_words, "hmm": read_observations}
-COMMAND = Command(surprisal, _KINDS)
+COMMAND = Command(surprisal, dict.fromkeys(("constituency", "dependency", "tagger", "hmm"), read_words))

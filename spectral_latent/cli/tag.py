@@ -3,48 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import click
 
 from spectral_latent.cli.answers import Answer, answers, asks_for_json, write_answers
 from spectral_latent.cli.console import message
 from spectral_latent.cli.models import load_for
-from spectral_latent.cli.options import AnswersFile, AsJson, Command, Files, FromText, InputFormat, Jobs, function_for
+from spectral_latent.cli.options import AsJson, Command, Files, FromText, InputFormat, Jobs, Output, function_for
 from spectral_latent.cli.sentences import InputSentence, read_sentences
 
-__all__ = ["COMMAND", "NamedTagger", "tagger_of_anchors", "tagger_of_tags"]
+__all__ = ["COMMAND", "tags_of", "with_tags_of_words"]
 
 _SEPARATOR = re.compile(r"[/\s]")  # divides words from tags, and from other words
 
 
-class NamedTagger(NamedTuple):
-    """A tagger whose tags are strings.
+def with_tags_of_words(model: Any, file: str) -> Any:
+    """Return a tagger.  Raises ModelFileError if its tags are not strings."""
+    from spectral_latent.files import ModelFileError
 
-    model: the tagger itself, or an anchor model with labels.
-    tags: all tags that the tagger knows.
-    knows: the function that tells whether a word was in the training data.
-    column: the column of the tags in the training data; None if it is not known."""
-
-    model: Any
-    tags: list[str]
-    knows: Callable[[str], bool]
-    column: str | None = None
+    if wrong := [tag for tag in tags_of(model) if not isinstance(tag, str)]:
+        raise ModelFileError(f"{file}: the tag {wrong[0]!r} is not a string; use the model in Python")
+    return model
 
 
-def tagger_of_tags(model: Any) -> NamedTagger:
-    """Take a tagger as it is."""
-    return NamedTagger(model, model.tags, frozenset(model.observations.known).__contains__, model.tagset)
-
-
-def tagger_of_anchors(model: Any) -> NamedTagger:
-    """Make a tagger of an anchor model; without labels, the tags are the names of the anchors."""
+def with_labels(model: Any, file: str) -> Any:
+    """Return an anchor model as a tagger; without labels, the tags are the names of the anchors."""
     labelled = model if model.labels is not None else replace(model, labels=tuple(model.names))
-    words = frozenset(model.words)
-    return NamedTagger(labelled, list(labelled.labels), lambda word: word.lower() in words)
+    return with_tags_of_words(labelled, file)
+
+
+def tags_of(model: Any) -> list[str]:
+    """List the tags of a tagger, or the labels of an anchor model."""
+    return list(model.labels if model.kind == "anchors" else model.tags)
 
 
 def tag(
@@ -55,7 +48,7 @@ def tag(
     text: FromText = False,
     column: Literal["upos", "xpos"] | None = None,
     json_: AsJson = False,
-    output: AnswersFile | None = None,
+    output: Output | None = None,
     jobs: Jobs = 1,
 ) -> None:
     """Tag the sentences of FILE or of standard input.
@@ -71,26 +64,17 @@ def tag(
 
     column: the column of CoNLL-U to fill.  [default: the column that the model was trained on, or else upos]"""
     loaded = load_for(model)
-    tagger = checked_tags(function_for(loaded.kind, model, {})(loaded), model)
+    tagger = function_for(loaded.kind, model, {})(loaded, model)
     given = read_sentences(files, "text" if text else format_, loaded.tokenisation)
     if column and given.form != "conllu":
         raise click.UsageError("--column is for CoNLL-U; give --format conllu if the input is CoNLL-U")
     as_json = asks_for_json(json_, output)
-    strange = [name for name in tagger.tags if _SEPARATOR.search(name)]
+    strange = [name for name in tags_of(tagger) if _SEPARATOR.search(name)]
     if strange and not as_json and given.form != "conllu":
         message(f"The tag {strange[0]!r} has a slash or a space within; only CoNLL-U keeps such tags apart")
-    filled = "xpos" if (column or tagger.column) == "xpos" else "upos"
+    filled = "xpos" if (column or getattr(tagger, "tagset", None)) == "xpos" else "upos"
     ask = partial(_tag, column=filled, as_json=as_json)
-    write_answers(given, answers(ask, tagger.model, given, jobs, "Tagging"), output)
-
-
-def checked_tags(tagger: NamedTagger, file: str) -> NamedTagger:
-    """Return a tagger whose tags are strings.  Raises ModelFileError for one with other tags."""
-    from spectral_latent.files import ModelFileError
-
-    if wrong := [tag for tag in tagger.tags if not isinstance(tag, str)]:
-        raise ModelFileError(f"{file}: the tag {wrong[0]!r} is not a string; use the model in Python")
-    return tagger
+    write_answers(given, answers(ask, tagger, given, jobs, "Tagging"), output)
 
 
 def _tag(model: Any, sentences: list[InputSentence], column: str, as_json: bool) -> list[Answer]:
@@ -115,4 +99,4 @@ def _tag(model: Any, sentences: list[InputSentence], column: str, as_json: bool)
     return written
 
 
-COMMAND = Command(tag, {"tagger": tagger_of_tags, "anchors": tagger_of_anchors})
+COMMAND = Command(tag, {"tagger": with_tags_of_words, "anchors": with_labels})

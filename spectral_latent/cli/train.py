@@ -34,7 +34,7 @@ from spectral_latent.cli.options import (
 )
 from spectral_latent.cli.outputs import OutputFile, figures_table
 from spectral_latent.cli.record import Run
-from spectral_latent.cli.sentences import RawTextCheck
+from spectral_latent.cli.sentences import warn_of_raw_text
 from spectral_latent.cli.sources import rooted_sentences, tagged, treebank, untagged
 
 __all__ = ["COMMAND", "TRAIN"]
@@ -112,13 +112,9 @@ def _checked(sentences: Iterable[list[str]], words: set[str]) -> Iterator[list[s
     """Return sentences as they are read, after the trees with these words; warn if one is not divided into words."""
     from spectral_latent.tokenisation import Tokenisation
 
-    check: RawTextCheck | None = None
-    for number, sentence in enumerate(sentences, start=1):
-        check = check or RawTextCheck(
-            Tokenisation(frozenset(words)), "sentence", "divide text into words before training"
-        )
-        check.look_at(sentence, number)
-        yield sentence
+    yield from warn_of_raw_text(
+        sentences, Tokenisation(frozenset(words)), "sentence", "divide text into words before training"
+    )
 
 
 def train_dependency(

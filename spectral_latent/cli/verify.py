@@ -111,10 +111,24 @@ def _differences_of(file: str, model: Any) -> tuple[list[str], str]:
         old_arrays, old_settings = load_model(file)
         new_arrays, new_settings = load_model(Path(folder, "model"))
     old_settings.pop("record", None)
-    old_library = old_settings.pop("library")
-    new_library = new_settings.pop("library")
-    differences = [*_differing_settings(old_settings, new_settings), *_differing_arrays(old_arrays, new_arrays)]
-    return differences, "" if old_library == new_library else f"library: {old_library}, and now {new_library}"
+    libraries = [settings.pop("library") for settings in (old_settings, new_settings)]
+    before, after = (dict(_leaves(settings)) for settings in (old_settings, new_settings))
+    differences = [
+        f"{name}: {reprlib.repr(before.get(name))}, and now {reprlib.repr(after.get(name))}"
+        for name in sorted(before.keys() | after.keys())
+        if before.get(name) != after.get(name)
+    ]
+    differences += _differing_arrays(old_arrays, new_arrays)
+    return differences, "" if len({*libraries}) == 1 else "library: {}, and now {}".format(*libraries)
+
+
+def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """List the settings that have no parts, each with its place."""
+    if isinstance(value, dict | list) and value:
+        for name, part in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _leaves(part, f"{place} {name}".strip())
+    else:
+        yield place, value
 
 
 def _differing_arrays(before: Mapping[str, NDArray[Any]], after: Mapping[str, NDArray[Any]]) -> Iterator[str]:
@@ -122,24 +136,8 @@ def _differing_arrays(before: Mapping[str, NDArray[Any]], after: Mapping[str, ND
     for name in sorted(before.keys() | after.keys()):
         old, new = before.get(name), after.get(name)
         if old is None or new is None or (old.shape, old.dtype) != (new.shape, new.dtype):
-            yield f"{name}: {_type_of(old)}, and now {_type_of(new)}"
+            shown = ("nothing" if array is None else f"{array.shape} {array.dtype}" for array in (old, new))
+            yield f"{name}: {', and now '.join(shown)}"
         elif old.tobytes() != new.tobytes():
             distances = abs(old.astype(float) - new.astype(float))
             yield f"{name}: {(distances > 0).sum()} of {old.size} numbers differ, by up to {distances.max():.2g}"
-
-
-def _type_of(array: NDArray[Any] | None) -> str:
-    """Write the shape and the type of an array."""
-    return "nothing" if array is None else f"{array.shape} {array.dtype}"
-
-
-def _differing_settings(before: Any, after: Any, place: str = "") -> Iterator[str]:
-    """Describe the settings that differ between two models, or two parts of them at the same place."""
-    if isinstance(before, dict) and isinstance(after, dict):
-        for name in sorted(before.keys() | after.keys()):
-            yield from _differing_settings(before.get(name), after.get(name), f"{place} {name}")
-    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        for number, (old, new) in enumerate(zip(before, after, strict=True)):
-            yield from _differing_settings(old, new, f"{place} {number}")
-    elif before != after:
-        yield f"{place.strip()}: {reprlib.repr(before)}, and now {reprlib.repr(after)}"

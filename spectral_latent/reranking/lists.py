@@ -281,7 +281,7 @@ def nbest_format(text: str, source: str = "<string>") -> NBestFormat:
     first = beginning.partition("\n")[0].strip()
     if first.startswith("{"):
         return "json"
-    if sniff_format("", beginning).form == "conllu":
+    if sniff_format(source, beginning).form == "conllu":
         return "conllu"
     if "(" in first:
         return "trees"

@@ -1,4 +1,4 @@
-"""A way to run commands, and a small model."""
+"""A way to run commands, small models of every kind, and a sentence in every format."""
 
 import itertools
 import re
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from spectral_latent.anchors import AnchorHMM
 from spectral_latent.cli import main
 
 Run = Callable[..., Result]
@@ -23,6 +24,8 @@ TREES = [
     f"( (S {subject} (VP {verb} {thing} (-NONE- *)) (. .)) )"
     for subject, verb, thing in itertools.product(SUBJECTS, VERBS, OBJECTS)
 ]
+LEAF = re.compile(r"\((\S+) ([^\s()]+)\)")
+ROW = "{}\t{}\t_\t{}\t{}\t_\t{}\t{}\t_\t_\n"
 
 
 @pytest.fixture(scope="session")
@@ -55,8 +58,7 @@ def model(run: Run, treebank: Path) -> Path:
 def taggings(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file of tagged sentences: the words of `TREES`, each with its tag."""
     path = tmp_path_factory.mktemp("taggings") / "all.tagged"
-    leaf = re.compile(r"\((\S+) ([^\s()]+)\)")
-    pairs = ([(word, tag) for tag, word in leaf.findall(tree) if tag != "-NONE-"] for tree in TREES)
+    pairs = ([(word, tag) for tag, word in LEAF.findall(tree) if tag != "-NONE-"] for tree in TREES)
     path.write_text("".join(" ".join(map("/".join, row)) + "\n" for row in pairs))
     return path
 
@@ -67,3 +69,34 @@ def tagger(run: Run, taggings: Path) -> Path:
     path = taggings.parent / "tagger"
     assert run("train", "tagger", taggings, "-o", path, "--n-states", "2", "-q").exit_code == 0
     return path
+
+
+@pytest.fixture(scope="session")
+def files(
+    run: Run, treebank: Path, taggings: Path, model: Path, tagger: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A folder with a model of every kind that the command line makes, named after the kind."""
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "constituency").write_bytes(model.read_bytes())
+    (folder / "tagger").write_bytes(tagger.read_bytes())
+    (folder / "gold.mrg").write_bytes(treebank.read_bytes())
+    (folder / "gold.tagged").write_bytes(taggings.read_bytes())
+    table = []
+    for line in taggings.read_text().splitlines():
+        pairs = [token.rsplit("/", 1) for token in line.split()]
+        head = next(n for n, (word, _) in enumerate(pairs, start=1) if word in ("see", "left"))
+        rows = (
+            ROW.format(n, word, tag, tag, 0 if n == head else head, "root" if n == head else "dep")
+            for n, (word, tag) in enumerate(pairs, start=1)
+        )
+        table.append("".join(rows) + "\n")
+    (folder / "gold.conllu").write_text("".join(table))
+    for kind, source in (("dependency", "gold.conllu"), ("hmm", "gold.tagged"), ("anchors", "gold.tagged")):
+        given = ("train", kind, folder / source, "-o", folder / kind, "--n-states", "3", "-q")
+        assert run(*given).exit_code == 0
+    labels = [f"{anchor}=X{n}" for n, anchor in enumerate(AnchorHMM.load(folder / "anchors").anchors)]
+    assert run("label", folder / "anchors", *labels, "-o", folder / "labelled", "-q").exit_code == 0
+    (folder / "gold.nbest").write_text(run("rerank", "lists", model, treebank, "--n-best", "3", "-q").stdout)
+    given = (folder / "gold.nbest", "--gold", treebank, "--model", model, "-o", folder / "reranker", "-q")
+    assert run("rerank", "train", *given).exit_code == 0
+    return folder

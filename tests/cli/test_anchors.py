@@ -63,15 +63,6 @@ def test_tags_do_not_matter(run: Run, source: Path, anchored: Path, tmp_path: Pa
         assert AnchorHMM.load(tmp_path / name).fingerprint == AnchorHMM.load(anchored).fingerprint
 
 
-@pytest.mark.parametrize(
-    ("content", "message"), [(b"\n \n", "no words"), (b"caf\xe9", "byte 4: 0xe9 is not UTF-8"), (b"", "no words")]
-)
-def test_texts_that_cannot_be_learnt_from(run: Run, tmp_path: Path, content: bytes, message: str) -> None:
-    (tmp_path / "a.txt").write_bytes(content)
-    result = run("train", "anchors", tmp_path / "a.txt", "-o", tmp_path / "model")
-    assert (result.exit_code, message in result.stderr, (tmp_path / "model").exists()) == (1, True, False)
-
-
 def test_table(run: Run, anchored: Path, labelled: Path, labels: dict[str, str]) -> None:
     result = run("info", anchored, "--states", "--top", "2")
     assert (result.exit_code, result.stderr) == (0, "")

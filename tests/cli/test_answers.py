@@ -2,13 +2,11 @@
 
 import gzip
 import json
-import re
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-import joblib
 import pytest
 
 from spectral_latent.corpora import parse_brackets
@@ -80,59 +78,3 @@ def test_tagged_rows_are_parsed(run: Run, model: Path, tagger: Path, sentences: 
         for candidate in json.loads(line)["candidates"]:
             leaves = list(next(parse_brackets(candidate["tree"])).preterminals())
             assert [(leaf.label, leaf.children[0]) for leaf in leaves] == [*zip(row["tags"], row["words"], strict=True)]
-
-
-NOT_ROWS = {
-    '{"words": ["a"]': r"line 2: not JSON .*; give an object on each line",
-    "[1, 2]": r"line 2: \[1, 2\] is not an object; give one such as",
-    "[" * 100_000: "line 2: not JSON that can be read",
-    '{"id": ' + "9" * 5000 + "}": "line 2: not JSON that can be read",
-    "{}": "line 2: none of the fields words, tokens and text; give one",
-    '{"words": [], "text": ""}': "line 2: the fields words and text; give one",
-    '{"words": "They see it"}': 'line 2: words is "They see it", which is not a list; give a list of strings',
-    '{"words": ["They", 7]}': "line 2: words is 7, which is not a string; give a string",
-    '{"words": ["They", "see it"]}': 'line 2: words has "see it", a string with white space; divide or remove it',
-    '{"tokens": ["They", ""]}': 'line 2: tokens has "", a string without characters; divide or remove it',
-    '{"words": ["They"], "tags": []}': "line 2: 0 tags of 1 words; give one for each word",
-    '{"text": ["They"]}': r'line 2: text is \["They"\], which is not a string; give a string',
-    '{"text": "\\ud800"}': r"line 2: \\ud800 is half a character; give whole characters",
-    '{"text": "a", "id": 1.5}': "line 2: id is 1.5, which is not a string; give a string",
-    '{"text": "a", "id": "a\\nb"}': r'line 2: id is "a\\nb"; give a name on one line',
-}
-
-
-@pytest.mark.parametrize("line", NOT_ROWS, ids=[line[:30] for line in NOT_ROWS])
-def test_lines_that_are_not_rows(run: Run, model: Path, tagger: Path, tmp_path: Path, line: str) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text(f'{{"text": "They see it."}}\n{line}\n')
-    for command in (("parse", model), ("tag", tagger)):
-        result = run(*command, path, "-o", tmp_path / "out")
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert re.match(rf"Error: {path}, {NOT_ROWS[line]}", result.stderr), result.stderr
-    assert {each.name for each in tmp_path.iterdir()} == {"a.jsonl"}
-
-
-def test_what_left_says_what_to_use(run: Run, model: Path, tmp_path: Path) -> None:
-    (tmp_path / "a.parquet").write_bytes(b"PAR1\x15\x04\x15")
-    for arguments, status, remedy in (
-        (("parse", model, tmp_path / "a.parquet"), 1, "write JSON lines by pandas"),
-        (("parse", model, "-o", tmp_path / "new.parquet"), 2, "write JSON lines to a name in .jsonl"),
-        (("parse", model, "--shard", "1/2"), 2, "divide the input, as by `split"),
-        (("tag", model, "--resume"), 2, "divide the input by `split`"),
-        (("recipe", "list"), 2, "docs/command_line.md"),
-    ):
-        result = run(*arguments, stdin="They left .\n")
-        assert (result.exit_code, result.stdout, remedy in result.stderr) == (status, "", True), result.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
-
-
-def test_training_refuses_rows(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text('{"words": ["a"]}\n')
-    for kind in ("constituency", "dependency", "tagger", "anchors"):
-        result = run("train", kind, tmp_path / "a.txt", "-o", tmp_path / "new")
-        assert (result.exit_code, "rows in JSON lines, where" in result.stderr) == (1, True)
-
-
-def test_processes_tag_alike(run: Run, tagger: Path, sentences: Path) -> None:
-    with joblib.parallel_config("threading"):
-        assert run("tag", tagger, sentences, "--jobs", "2").stdout == run("tag", tagger, sentences).stdout

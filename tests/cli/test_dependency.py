@@ -144,20 +144,6 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("content", "message"), BAD)
-def test_trees_that_cannot_be_used(run: Run, parser: Path, tmp_path: Path, content: str, message: str) -> None:
-    bad = tmp_path / "bad.conllu"
-    bad.write_text(content)
-    for arguments in (("train", "dependency", bad, "-o", tmp_path / "model"), ("score", parser, bad)):
-        result = run(*arguments)
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert message in result.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["bad.conllu"]  # nothing half-written
-    several_roots = "have the HEAD 0" in message
-    result = run("evaluate", parser, bad)
-    assert (result.exit_code, message in result.stderr) == ((0, False) if several_roots else (1, True))
-
-
 @pytest.mark.parametrize(
     ("upos", "xpos", "options", "tags", "gaps"),
     [
@@ -225,27 +211,10 @@ def test_heads_that_are_there_do_not_matter(run: Run, parser: Path, trees: Path)
     assert (heads_of(result.stdout), "wrong" in result.stdout) == ([HEADS] * 8, False)
 
 
-@pytest.mark.parametrize("format", ["conllu", "tagged", "tokens", None])
-def test_nothing(run: Run, parser: Path, format: str | None) -> None:
-    options = [] if format is None else ["--format", format]
-    for text in ("", "\n \n"):
-        result = run("parse", parser, *options, stdin=text)
-        assert (result.exit_code, result.stdout) == (0, "")
-        assert (
-            result.stderr == "standard input: no sentences\n" or text
-        )  # lines of tokens are sentences, also empty ones
-
-
 def test_empty_lines_have_no_output(run: Run, parser: Path) -> None:
     result = run("parse", parser, stdin="\n# dogs see\n \ndogs see")
     assert [sentence.forms for sentence in parse_conllu(result.stdout)] == [("#", "dogs", "see"), ("dogs", "see")]
     assert [sentence.comments[0] for sentence in parse_conllu(result.stdout)] == ["sent_id = 2", "sent_id = 4"]
-
-
-@pytest.mark.parametrize("word", [":)", "/", "a//", "\u00a0", "日本語", "x" * 3000, "\x00", "#", "_", "\u2028"])
-def test_odd_words(run: Run, parser: Path, word: str) -> None:
-    (found,) = parse_conllu(run("parse", parser, stdin=f"{word} see dogs").stdout)
-    assert found.forms == (word, "see", "dogs")
 
 
 def test_accurate_has_several_grammars(run: Run, trees: Path, tmp_path: Path) -> None:
@@ -285,14 +254,6 @@ def test_n_best(run: Run, torn: Path) -> None:
         assert all(f"sent_id = {name}-{rank}" in tree.comments for rank, tree in enumerate(found, start=1))
 
 
-@pytest.mark.parametrize("options", [["--n-best", "2"], ["--non-projective"]])
-def test_several_processes_give_the_same(run: Run, parser: Path, trees: Path, options: list[str]) -> None:
-    for file, stdin in ((trees, None), ("-", CONLLU + trees.read_text())):
-        one, two = (run("parse", parser, file, *options, "--jobs", jobs, stdin=stdin) for jobs in ("1", "2"))
-        assert (two.exit_code, two.stdout, two.stderr) == (0, one.stdout, one.stderr)
-        assert len(heads_of(one.stdout)) >= 8
-
-
 def test_evaluation_on_several_processes(run: Run, parser: Path, trees: Path) -> None:
     found = [json.loads(run("evaluate", parser, trees, "--json", "--jobs", jobs).stdout) for jobs in ("1", "2")]
     assert all(each.pop("sentences_per_second") > 0 for each in found)
@@ -325,25 +286,6 @@ def test_fallbacks_are_told(run: Run, tmp_path: Path) -> None:
     (tmp_path / "b.conllu").write_text(in_conllu("Yes\tUH\t0\n\nYes\tUH\t0\nYes\tUH\t1\n"))
     figures = json.loads(run("evaluate", model, tmp_path / "b.conllu", "--json").stdout)
     assert (figures["fallbacks"], figures["nonpositive_share"], figures["uas"]) == (1, 50.0, 100.0)
-
-
-@pytest.mark.parametrize(
-    ("options", "text", "message"),
-    [
-        ([], b"dogs see\ncaf\xe9\n", "line 2, byte 4: 0xe9 is not UTF-8"),
-        (["--format", "tagged"], b"dogs/NNS see/VBP\n\ndogs see/VBP\n", "line 3: 'dogs' is not a word/TAG"),
-        ([], CONLLU.encode() + b"1\tYes\n", "line 16: 2 columns where CoNLL-U has 10"),
-    ],
-)
-def test_texts_that_cannot_be_parsed(
-    run: Run, parser: Path, tmp_path: Path, options: list[str], text: bytes, message: str
-) -> None:
-    result = run("parse", parser, *options, stdin=text)
-    assert (result.exit_code, f"standard input, {message}" in result.stderr) == (1, True)
-    assert result.stdout != ""  # what came before is there
-    (tmp_path / "text").write_bytes(text)
-    result = run("parse", parser, tmp_path / "text", *options)
-    assert (result.exit_code, f"{tmp_path / 'text'}, {message}" in result.stderr) == (1, True)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -471,12 +413,6 @@ def test_the_probability_of_each_head_is_written(run: Run, parser: Path, loaded:
     found = [tree for tree in parse_conllu("".join(plain)) if tree.heads]
     expected = [posterior for row in loaded.part_posteriors(found) for posterior in row.tolist()]
     assert shown == pytest.approx(expected, abs=6e-4)
-
-
-@pytest.mark.parametrize("other", ["--json", "--svg=trees.svg"])
-def test_confidence_goes_with_conllu(run: Run, parser: Path, other: str) -> None:
-    assert run("parse", str(parser), "--confidence", other, stdin="dogs see cats .").exit_code == 2
-    assert run("parse", "en", "--confidence", stdin="dogs see cats .").exit_code == 2
 
 
 def test_raw_text_becomes_a_table_with_all_columns(run: Run, tmp_path: Path) -> None:

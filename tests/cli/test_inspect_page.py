@@ -157,16 +157,3 @@ def test_a_page_without_jinja2_names_the_extra(
         refused = run(*arguments, "--html", tmp_path / "page.html", stdin="They see it .\n")
         assert (refused.exit_code, "the extra `pages`" in refused.output) == (1, True)
     assert not (tmp_path / "page.html").exists()
-
-
-def test_what_does_not_go_together(run: Run, model: Path, treebank: Path, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    for arguments, message in (
-        ((model, treebank), "SOURCE is for a page"),
-        (("--states",), "--states is for a model"),
-        ((model, "--html", page, "--symbol", "NP"), "--states goes without --html"),
-    ):
-        refused = run("info", *arguments)
-        assert refused.exit_code == 2
-        assert message in refused.output
-    assert not page.exists()

@@ -1,6 +1,5 @@
 """Results as JSON lines, and results in files."""
 
-import gzip
 import json
 import math
 from collections.abc import Callable
@@ -117,32 +116,3 @@ def test_states_in_json(run: Run, anchored: Path) -> None:
     assert [each["anchor"] for each in found] == [row.anchor for row in rows]
     for each, row in zip(found, rows, strict=True):
         assert each["words"] == dict(row.words) and math.isclose(each["share"], row.share)
-
-
-def test_results_in_files(run: Run, model: Path, tagger: Path, treebank: Path, tmp_path: Path) -> None:
-    """The same as on standard output; the file appears whole or not at all, and never takes the place of an input."""
-    lists = tmp_path / "lists"
-    commands: list[tuple[Any, ...]] = [
-        ("parse", model, treebank),
-        ("tag", tagger, treebank, "--json"),
-        ("score", model, treebank),
-        ("rerank", "lists", model, treebank, "--n-best", "3"),
-    ]
-    lists.write_text(run(*commands[3]).stdout)
-    for arguments in commands:
-        expected = run(*arguments).stdout
-        result = run(*arguments, "-o", tmp_path / "results")
-        assert (result.exit_code, result.stdout) == (0, "")
-        assert (tmp_path / "results").read_text() == expected != ""
-        assert run(*arguments, "-o", tmp_path / "results.gz").exit_code == 0
-        assert gzip.decompress((tmp_path / "results.gz").read_bytes()).decode() == expected
-        for taken in arguments[1:3]:
-            if isinstance(taken, Path):
-                before = taken.read_bytes()
-                refused = run(*arguments, "-o", taken)
-                assert (refused.exit_code, "which would be lost" in refused.stderr) == (1, True)
-                assert taken.read_bytes() == before
-    before = (tmp_path / "results").read_bytes()
-    broken = run("parse", model, "-o", tmp_path / "results", stdin=b"They see it .\ncaf\xe9\n")
-    assert (broken.exit_code, (tmp_path / "results").read_bytes()) == (1, before)
-    assert {path.name for path in tmp_path.iterdir()} == {"lists", "results", "results.gz"}

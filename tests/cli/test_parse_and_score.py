@@ -14,8 +14,6 @@ from spectral_latent.files import storage
 
 Run = Callable[..., Any]
 
-COMMANDS = ("parse", "score", "evaluate")
-
 
 def test_a_tree_for_each_line(run: Run, model: Path, treebank: Path, tmp_path: Path) -> None:
     trees = [clean(tree) for tree in read_brackets(treebank)]
@@ -97,11 +95,6 @@ def test_several_processes_give_the_same(run: Run, model: Path, tmp_path: Path, 
         assert (two.exit_code, two.stdout, two.stderr) == (0, one.stdout, one.stderr)
 
 
-def test_several_processes_tell_where_a_text_is_wrong(run: Run, model: Path) -> None:
-    result = run("parse", model, "--jobs", "2", stdin=b"They see it .\n\xff .\n")
-    assert (result.exit_code, "standard input, line 2" in result.stderr) == (1, True)
-
-
 def test_fallbacks_are_told(run: Run, tmp_path: Path) -> None:
     (tmp_path / "trees").write_text("(S (A a) (B b))")
     model = tmp_path / "model"
@@ -135,32 +128,6 @@ def test_several_files_are_scored_one_after_the_other(run: Run, model: Path, tmp
     assert run("score", model, *files).stdout == "".join(alone)
     rows = map(json.loads, run("score", model, *files, "--json").stdout.splitlines())
     assert [row["tree"] for row in rows] == ["a.mrg:1", "b.mrg:1"]
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_models_that_cannot_be_used(run: Run, model: Path, treebank: Path, tmp_path: Path, command: str) -> None:
-    whole = model.read_bytes()
-    contents = {
-        "short": (whole[:-100], "not a model, or cut short"),
-        "header": (whole[:30], "not a model, or cut short"),
-        "empty": (b"", "not a model, or cut short"),
-        "text": (b"not a model\n" * 100, "text, where the file of a model is needed"),
-        "version": (whole.replace(b'\\"version\\":8', b'\\"version\\":9', 1), "format version 9"),
-        "damage": (whole[:-1] + bytes([whole[-1] ^ 1]), "the model is damaged (its digest is another)"),
-    }
-    for name, (content, _) in contents.items():
-        (tmp_path / name).write_bytes(content)
-    storage.save_model(tmp_path / "kind", {}, {"kind": "konstituency"})
-    contents["kind"] = (b"", "a konstituency model, where")
-    for name, (_, message) in contents.items():
-        result = run(command, tmp_path / name, treebank)
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert str(tmp_path / name) in result.stderr
-        assert message in result.stderr
-    for path in (tmp_path / "none", tmp_path):
-        result = run(command, path, treebank)
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert str(path) in result.stderr
 
 
 @pytest.mark.parametrize("command", ["parse", "score", "evaluate"])

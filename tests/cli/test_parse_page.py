@@ -7,8 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.cli.pages import Page
 
 Run = Callable[..., Any]
@@ -38,10 +36,3 @@ def test_arcs_are_drawn(run: Run, tmp_path: Path) -> None:
     assert run("parse", tmp_path / "model", "--html", tmp_path / "page.html", stdin="Dogs bark\n").exit_code == 0
     page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert page.texts["title"][1:] == ["Dogs: nsubj of bark, bark: root of the root"]
-
-
-@pytest.mark.parametrize("option", [("--json",), ("-o", "trees.txt")])
-def test_a_page_is_the_only_output(run: Run, model: Path, tmp_path: Path, option: tuple[str, ...]) -> None:
-    refused = run("parse", model, "--html", tmp_path / "page.html", *option, stdin="They see it .\n")
-    assert refused.exit_code == 2
-    assert "--html goes without" in refused.output

@@ -156,10 +156,3 @@ def test_wrong_heads_are_named(
     result = run("parse", dependencies, "--partial", stdin="# a comment\n" + "".join(rows))
     assert result.exit_code == 1
     assert message in " ".join(result.stderr.split())
-
-
-def test_options_that_do_not_go_together(run: Run, model: Path) -> None:
-    for option in (("--text",), ("--format", "text"), ("--rerank", "model")):
-        result = run("parse", model, "--partial", *option, stdin="They left .")
-        assert result.exit_code == 2
-        assert "--partial goes without" in result.stderr

@@ -174,8 +174,8 @@ def test_a_named_pipe(tagger: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "options", "awaited", "status"),
     [
-        ("parse", (), "one a line", 0),
-        ("parse", ("--text",), "an empty line ends a paragraph", 0),
+        ("parse", (), "a sentence on each line", 0),
+        ("parse", ("--text",), "raw text from the terminal", 0),
         ("parse", ("--partial",), "Reading trees from the terminal", 1),
         ("score", (), "Reading trees from the terminal", 1),
     ],
@@ -186,8 +186,9 @@ def test_a_terminal_is_told_what_is_awaited(
     keyboard, terminal = os.openpty()
     with start(command, model, *options, stdin=terminal) as process:
         assert process.stderr
-        assert awaited.encode() in process.stderr.readline()
+        told = process.stderr.readline()
         os.write(keyboard, b"\x04")  # Ctrl-D
+        assert awaited.encode() in told
         assert process.wait(60) == status
     os.close(keyboard)
     os.close(terminal)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from spectral_latent.corpora import read_conllu
-from spectral_latent.sequence import LatentHMM, LatentTagger
+from spectral_latent.sequence import LatentTagger
 
 Run = Callable[..., Any]
 
@@ -125,25 +125,6 @@ def test_conllu_longer_than_what_is_read_at_once(run: Run, tagger: Path, tmp_pat
     assert (result.exit_code, f"standard input, {message}" in result.stderr) == (1, True)
     result = run("tag", tagger, tmp_path / "wrong.conllu")
     assert (result.exit_code, f"wrong.conllu, {message}" in result.stderr) == (1, True)
-
-
-def test_text_that_is_not_utf8(run: Run, tagger: Path, tmp_path: Path) -> None:
-    text = b"They see it .\n" * 10_000 + "They see café .\n".encode("latin-1")
-    result = run("tag", tagger, stdin=text)
-    assert (result.exit_code, result.stdout.startswith("They/PRP")) == (1, True)
-    assert "standard input, line 10001, byte 13: 0xe9 is not UTF-8" in result.stderr
-    (tmp_path / "text").write_bytes(text)
-    result = run("tag", tagger, tmp_path / "text")
-    assert (result.exit_code, result.stdout.startswith("They/PRP")) == (1, True)
-    assert f"{tmp_path / 'text'}, line 10001, byte 13" in result.stderr
-
-
-def test_a_model_of_sequences_without_tags_is_no_tagger(run: Run, tmp_path: Path) -> None:
-    LatentHMM.train(["abc", "abd"] * 5).save(tmp_path / "untagged")
-    for command in ("parse", "tag", "score"):
-        result = run(command, tmp_path / "untagged", tmp_path / "untagged")
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert "untagged: a hidden Markov model, where a" in result.stderr
 
 
 def test_tags_that_are_hard_to_write(run: Run, tmp_path: Path) -> None:

@@ -19,34 +19,6 @@ from spectral_latent.estimation import ESTIMATORS
 Run = Callable[..., Any]
 
 
-@pytest.fixture
-def refuse(run: Run, tmp_path: Path) -> Callable[[bytes], str]:
-    """Give the function that trains on what cannot be trained on, and returns the message."""
-
-    def train(content: bytes) -> str:
-        (tmp_path / "bad.mrg").write_bytes(content)
-        result = run("train", "constituency", tmp_path / "bad.mrg", "-o", tmp_path / "model")
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.mrg"]  # nothing half-written
-        return str(result.stderr)
-
-    return train
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"(S (NN dog))\n(S (NN dog)", "bad.mrg, line 2: the bracket that opens here is never closed"),
-        (b"(S (NN dog)))\n", "bad.mrg, line 1: a bracket closes that was never opened"),
-        (b"", "bad.mrg: no trees"),
-        (b"(S (NN dog))\n(S (NN caf\xe9))", "bad.mrg, line 2, byte 11: 0xe9 is not UTF-8"),
-        (b"\x00\x01\x02", "bad.mrg, line 1"),
-    ],
-)
-def test_bad_trees(refuse: Callable[[bytes], str], content: bytes, message: str) -> None:
-    assert message in refuse(content)
-
-
 @pytest.mark.parametrize("text", ["(NN dog)", "(S (NN rain) (VBZ falls))", "( (S (NP (NN rain)) (VP (VBZ falls))) )"])
 def test_one_tree(run: Run, tmp_path: Path, text: str) -> None:
     (tmp_path / "one.mrg").write_text(text)
@@ -120,20 +92,6 @@ def test_changes_are_counted_once_and_printed(run: Run, treebank: Path, tmp_path
     printed = [line.split(maxsplit=1) for line in run(*given).stderr.splitlines()]
     assert printed.count(["18", "top brackets removed"]) == printed.count(["18", "empty elements removed"]) == 1
     assert ["6", "function labels and indices cut from phrases"] in printed
-
-
-def test_wrong_weights(run: Run, treebank: Path, tmp_path: Path) -> None:
-    for weights, message in (
-        (["-1"], "not a finite number of at least 0"),
-        (["many"], "'many' is not a valid float"),
-        (["nan"], "not a finite number of at least 0"),
-        (["inf"], "not a finite number of at least 0"),
-        (["0"], "every --weight is 0"),
-        (["1", "2"], "--weight is given 2 times for 1 source;"),
-    ):
-        options = [part for weight in weights for part in ("--weight", weight)]
-        result = run("train", "constituency", treebank, "-o", tmp_path / "model", *options)
-        assert (result.exit_code, message in result.stderr) == (2, True), result.stderr
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

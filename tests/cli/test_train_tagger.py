@@ -18,46 +18,6 @@ ROW = "{}\t{}\t_\t{}\t{}\t_\t_\t_\t_\t_\n"
 DOGS = ROW.format(1, "Dogs", "NOUN", "NNS") + ROW.format(2, "bark", "VERB", "VBP") + "\n"
 
 
-@pytest.fixture
-def refuse(run: Run, tmp_path: Path) -> Callable[..., str]:
-    """Give the function that trains on what cannot be trained on, and returns the message."""
-
-    def train(name: str, content: bytes, *options: str) -> str:
-        (tmp_path / name).write_bytes(content)
-        (tmp_path / "model").write_bytes(b"an older model")
-        result = run("train", "tagger", tmp_path / name, "-o", tmp_path / "model", *options)
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, "model"])  # nothing half-written
-        assert (tmp_path / "model").read_bytes() == b"an older model"
-        return str(result.stderr)
-
-    return train
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "bad.tagged: no sentences"),
-        (b"Dogs/NNS bark/VBP\nYes\n", "bad.tagged, line 2: 'Yes' is not a word/TAG"),
-        (b"Dogs/NNS\ncaf\xe9/NN\n", "bad.tagged, line 2, byte 4: 0xe9 is not UTF-8"),
-    ],
-)
-def test_texts_that_cannot_be_learnt_from(refuse: Callable[..., str], content: bytes, message: str) -> None:
-    assert message in refuse("bad.tagged", content)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("# text = none\n\n", "bad.conllu: no sentences"),
-        (DOGS + "1\tYes\n", "bad.conllu, line 4: 2 columns where CoNLL-U has 10"),
-        (ROW.format(1, "Yes", "_", "_"), "bad.conllu: no word has a tag"),
-    ],
-)
-def test_conllu_that_cannot_be_learnt_from(refuse: Callable[..., str], content: str, message: str) -> None:
-    assert message in refuse("bad.conllu", content.encode())
-
-
 @pytest.mark.parametrize(
     ("removed", "options", "column", "tags", "gaps"),
     [
@@ -81,10 +41,6 @@ def test_columns(
     model = LatentTagger.load(tmp_path / "model")
     assert (model.tags, model.tagset) == (tags.split(), column)
     assert (f"Warning: words without an {column} tag: 1 of 2" in result.stderr) == (gaps > 0)
-
-
-def test_no_columns(refuse: Callable[..., str]) -> None:
-    assert "leave out the column 'xpos'" in refuse("a.tagged", b"Dogs/NNS\n", "--column", "xpos")
 
 
 def test_settings_and_the_same_bytes(run: Run, taggings: Path, tmp_path: Path) -> None:
