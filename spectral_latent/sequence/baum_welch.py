@@ -36,8 +36,7 @@ from spectral_latent.estimation import (
     silent,
 )
 from spectral_latent.estimation.starts import Ascent
-from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.features import SequenceShard
+from spectral_latent.sequence.conversion import Sequences, SequenceShard
 from spectral_latent.sequence.hidden_markov import HiddenMarkov, shares_with
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 

@@ -70,9 +70,7 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
             raise ValueError("the coarse and the latent operators must have the same rules")
         if not 2 * n_tags == self.latent.n_symbols == self.coarse.n_symbols:
             raise ValueError("the operators do not have two symbols for each tag")
-        spine, emission = np.concatenate([rules.unary, rules.binary[:, :2]]).T
-        if not (spine == n_tags + emission).all() or (emission >= n_tags).any() or (rules.binary[:, 2] < n_tags).any():
-            raise ValueError("the rules are not those of sequences")
+        TrellisBuilder(rules, n_tags)  # raises ValueError for rules that are not those of sequences
         if (rules.leaf[:, 0] >= n_tags).any():
             raise ValueError("a rule that emits an observation must be of a tag")
         if not (self.coarse.root[n_tags:].any() and self.latent.root[n_tags:].any() and (self.coarse.unary > 0).all()):

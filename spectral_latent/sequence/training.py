@@ -27,8 +27,7 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.lexicon import Lexicon, SpellingModel, WordCounts, smooth_emissions
 from spectral_latent.operators import Counts
-from spectral_latent.sequence.conversion import Alphabet, Sequences, Tag
-from spectral_latent.sequence.features import SequenceShard, tagged_features, untagged_shard
+from spectral_latent.sequence.conversion import Alphabet, Sequences, SequenceShard, Tag, tagged_features, untagged_shard
 from spectral_latent.sequence.grammar import SequenceGrammar, TagGrammar
 from spectral_latent.sequence.options import TaggerOptions
 from spectral_latent.trees import FloatArray, Rules, Vocabulary

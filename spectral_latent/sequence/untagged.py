@@ -47,8 +47,7 @@ from spectral_latent.estimation.clustering import NodeClusters
 from spectral_latent.estimation.starts import climb_together
 from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.sequence.baum_welch import ChainCounts, ChainLearner, OpenPositions, expectation
-from spectral_latent.sequence.conversion import Alphabet, Sequences, rows_of
-from spectral_latent.sequence.features import SequenceShard, untagged_shard
+from spectral_latent.sequence.conversion import Alphabet, Sequences, SequenceShard, rows_of, untagged_shard
 from spectral_latent.sequence.grammar import SequenceGrammar
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.options import HMMOptions, hmm_preset

@@ -235,6 +235,24 @@ def test_labels_of_anchors_make_a_tagger(model: AnchorHMM) -> None:
         assert each.description["kind"] == AnchorHMM.kind
 
 
+def test_known_labels_and_paths(model: AnchorHMM) -> None:
+    """Labels that are known are those found; the likeliest path is that of the states."""
+    labelled = model.label({name: name.upper() for name in model.anchors})
+    for words in sentences(8, 5):
+        free = labelled.tag(words)
+        known = [free[0], None, *([set(labelled.tags)] * (len(words) - 2))][: len(words)]
+        found = labelled.posteriors(words, known)
+        assert found[0, list(labelled.tags).index(free[0])] == pytest.approx(1.0)
+        assert labelled.tag(words, known)[0] == free[0]
+        (path, log), *_ = model.paths(words, 2)
+        encoded, hidden = model._encode([words])
+        states, joint = hidden.likeliest_states(encoded)
+        assert path == states.tolist()
+        assert log == pytest.approx(joint - model.log_probabilities([words])[0], rel=1e-9)
+    with pytest.raises(ValueError, match="must be None, a tag of the tagger"):
+        labelled.tag(["the"], ["nonsense"])
+
+
 def test_labels_that_do_not_fit(model: AnchorHMM) -> None:
     tags = dict.fromkeys(model.anchors, "X")
     with pytest.raises(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.sequence import Sequences
-from spectral_latent.sequence.features import longest_grams, tagged_features, untagged_features
+from spectral_latent.sequence.conversion import longest_grams, tagged_features, untagged_features
 
 N, K = 3, 2
 strings = st.lists(st.lists(st.integers(0, N - 1), min_size=1, max_size=9), min_size=1, max_size=8)
