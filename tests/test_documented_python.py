@@ -22,6 +22,7 @@ from tests.toy import toy_treebank
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = {page: "".join(BLOCK.findall(text)) for page, text in documents().items() if BLOCK.search(text)}
+OUTPUT = re.compile(r"^```python\n[^`]*^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TREES = toy_treebank(40)
 TAGGED = [phrase_to_nltk(tree).pos() for tree in TREES]
 CORPUS = SimpleNamespace(  # replaces NLTK's treebank; the head of each word is the word before it
@@ -72,3 +73,5 @@ def test_the_code_of_a_page_runs(page: str) -> None:
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(compile(code, page, "exec"), {"__name__": "documented"})
     assert printed.getvalue() or "print(" not in code
+    for shown in OUTPUT.findall(documents()[page]):
+        assert shown in printed.getvalue()

@@ -30,6 +30,7 @@ KINDS = {  # the kind of each model that documents name
 SOURCES = {"constituency": "dev.mrg", "dependency": "dev.conllu", "tagger": "dev.conllu", "anchors": "dev.conllu"}
 PROGRAMS = {"spectral-latent": main, "spectral-latent-annotate": annotate}
 COMMAND = re.compile(r"(?:echo [^|]*\| )?spectral-latent(?:-annotate)? ")
+OUTPUT = re.compile(r"^```sh\n([^\n]+)\n```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ELSEWHERE = ("spectral-latent demo", "spectral-latent-annotate annotate")  # long ones, tested by themselves
 
 
@@ -72,7 +73,9 @@ def folder(run: Run, treebank: Path, tmp_path_factory: pytest.TempPathFactory) -
         shutil.copy(treebank, folder / name)
     for name in ("sentences.txt", "text.txt", "new.txt", "long.txt", "news.tok"):
         (folder / name).write_text("They see it .\n" * 3)
-    (folder / "items.csv").write_text("item,condition,text\n1,a,They see\n1,a,it.\n")
+    items = re.search(r"^item,condition,text\n[^`]*", documents()["docs/surprisal.md"], re.MULTILINE)
+    assert items
+    (folder / "items.csv").write_text(items[0])
     models = {}
     for kind, source in SOURCES.items():
         models[kind] = folder / kind
@@ -96,8 +99,8 @@ class _Shell:
         self.kinds = dict(KINDS)
         self.kind = "constituency"  # of the model that was trained last
 
-    def do(self, line: str) -> None:
-        """Run a command line."""
+    def do(self, line: str) -> str:
+        """Run a command line, and return what it prints."""
         stdin = None
         if line.startswith("echo "):
             echo, _, line = line.partition(" | ")
@@ -117,6 +120,7 @@ class _Shell:
         assert found.exit_code == 0, f"{line}: {found.stderr}"
         if target:
             Path(target).write_text(found.stdout)
+        return found.stdout
 
     def _without_dots(self, words: list[str]) -> Iterator[str]:
         """Give the words on, and in the place of labels that end in three dots those of all anchors."""
@@ -138,12 +142,16 @@ class _Shell:
 def test_the_command_lines_that_are_shown_run(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str
 ) -> None:
-    """On small files, one after the other, as a reader would type them."""
+    """On small files, one after the other, as a reader would type them.  What a page shows of a ready model is true."""
     shutil.copytree(folder, tmp_path / "files")
     monkeypatch.chdir(tmp_path / "files")
     shell = _Shell()
+    outputs = dict(OUTPUT.findall(documents().get(page, "")))
     for line in PAGES[page]:
-        shell.do(line)
+        printed = shell.do(line)
+        if " en " in line and line in outputs:
+            shown = outputs[line].split()
+            assert re.split(r"\s+", printed.strip()) == shown, line
 
 
 def test_help_fits_on_a_screen() -> None:
