@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from spectral_latent.estimation import Moments
 from spectral_latent.inference import Derivation, n_best_derivations
-from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.operators.operators import RuleTable
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
 
@@ -556,6 +556,11 @@ def _unary_order(rules: Iterable[Rule]) -> dict[int, int]:
     for _ in range(len(rules) + 1):
         height = {a: 1 + max((height.get(c, 0) for b, c in rules if b == a), default=-1) for a, _ in rules}
     return height
+
+
+def dense_of(operators: ObservableOperators) -> ObservableOperators:
+    """Multiply out all factored tensors."""
+    return replace(operators, binary=Tensors.of(Tensor.of_dense(tensor.to_dense()) for tensor in operators.binary))
 
 
 def unscaled(vectors: np.ndarray, exponents: np.ndarray) -> np.ndarray:

@@ -32,7 +32,7 @@ from spectral_latent.dependency.decoding import (
 from spectral_latent.estimation import EstimatorOptions, FeatureColumns, Projection, Shard
 from spectral_latent.estimation.simplex import anchors, convex_weights
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
-from spectral_latent.grammar.forests import SpanForest, prune_chart
+from spectral_latent.grammar.forests import prune_chart
 from spectral_latent.inference import check_forest
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.sequence import HiddenMarkov, Sequences
@@ -178,28 +178,11 @@ def test_derivations_need_all_symbols() -> None:
         DerivationBuilder(symbols, rules, [("A",), ("S",)])
 
 
-LEAVES = {
-    "start": np.array([0, 1, 3]),
-    "rule": np.array([0, 0, 1]),
-    "symbol": np.array([0, 0, 1]),
-    "weight": np.array([0.5, 0.5, 0.25]),
-}
-
-
 def coarse_operators() -> ObservableOperators:
     """Make the operators of S → A A, A → a and S → b, with one state."""
     rules = Rules(np.array([[0, 0], [1, 1]]), np.empty((0, 2), dtype=np.int64), np.array([[1, 0, 0]]))
     arrays = (np.ones((2, 1)), np.ones((2, 1)), np.empty((0, 1, 1)))
     return ObservableOperators(rules, np.array([1, 1]), *arrays, [Tensor.of_dense(np.ones((1, 1, 1)))])
-
-
-@given(spoilt(LEAVES))
-@settings(max_examples=80)
-def test_charts_of_leaves(columns: dict[str, Any]) -> None:
-    grammar = CoarseGrammar.of(coarse_operators(), np.ones(2))
-    chart = unless_refused(lambda: prune_chart(grammar, CoarseLeaves(**columns), 0.0, 0.0))
-    if chart is not None:
-        check_forest(SpanForest.of([chart], np.array([0, len(columns["start"]) - 1])).forest)
 
 
 @given(spoilt({"prior": np.ones(2), "used": np.array([True])}))

@@ -164,7 +164,7 @@ def _examples(model: ConstituencyModel, sentences: Iterable[Sequence[str]]) -> d
     for words in sentences:
         charts = member.charts([words])
         operators = charts.grammar.latent
-        forest, first, end = charts.joined()
+        forest, first, end, _ = charts.joined()
         alpha = inside(operators, forest)
         beta = outside(operators, forest, alpha)
         # Multiply p(state | item) by the posterior of the item, for every item of the chart.

@@ -281,7 +281,8 @@ def build_bracketings(constituents: Parts, gain: FloatArray, start: IntArray) ->
     gain: (K,) the gain of each constituent.
     start: (T + 1,) the first word of each sentence, and the number of all words."""
     sentence, begin, end, chain, _ = constituents
-    length = start[1:] - start[:-1]
+    length = np.zeros(len(start) - 1, dtype=np.int64)  # a sentence without constituents needs no room
+    length[sentence] = np.diff(start)[sentence]
     size = int(length.max(initial=0))
     of_sentence = np.zeros(len(start), dtype=np.int64)
     of_cell = np.zeros(int((length * length).sum()) + 2, dtype=np.int64)

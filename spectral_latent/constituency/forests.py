@@ -20,9 +20,8 @@ import numpy as np
 
 from spectral_latent._compiled import ZERO, check_range, compiled, compiled_part, with_room
 from spectral_latent.constituency.conversion import PhraseSymbol
-from spectral_latent.constituency.tree import Chain, ChainLabels, Phrase
-from spectral_latent.model.parts import Parts
-from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, Vocabulary, ranges
+from spectral_latent.constituency.tree import Chain, Phrase
+from spectral_latent.trees import BoolArray, Forest, IntArray, Rules, Vocabulary, ranges
 
 __all__ = ["DerivationBuilder", "PhraseColumns"]
 
@@ -84,75 +83,6 @@ class PhraseColumns(NamedTuple):
                 parts = (Phrase(label, parts),)
             made += parts
         return list(map(made.__getitem__, self.root.tolist()))
-
-    def values(self, parts: Parts, labels: ChainLabels, start: IntArray) -> list[FloatArray]:
-        """List the posteriors of the labelled constituents of each tree, in the order of `list_constituents`.
-
-        start: (S + 1,) the first word of each sentence, and the number of all words."""
-        first, end, size = np.empty((3, len(self.chain)), dtype=np.int64)
-        _measure(self.start, self.child, self.place, first, end, size)
-        # The labels of each node, the lowest first, and their posteriors.
-        length = np.array([len(chain) for chain in self.chains], dtype=np.int64)
-        name = Vocabulary(labels.names).numbers(label for chain in self.chains for label in chain[::-1])
-        end_of_chain = np.cumsum(length)
-        place, node = ranges((end_of_chain - length)[self.chain], end_of_chain[self.chain])
-        last = np.cumsum(length[self.chain])
-        is_lowest = np.arange(len(node)) == (last - length[self.chain])[node]
-        is_tag = is_lowest & (self.place[node] >= 0)
-        label = np.where(name[place] < 0, -1, name[place] + len(labels.names) * is_tag)
-        shift = start[parts.sentence]
-        known = np.stack([parts.begin + shift, parts.end + shift, parts.label], axis=1)
-        order = np.lexsort(known.T[::-1])
-        row = Rules.find(known[order], np.stack([first[node], end[node], label], axis=1))
-        value = np.append(parts.posterior[order], 0.0)[row]
-        # The nodes of each tree, children before parents, and all their labels.
-        end_of_tree = np.cumsum(size[self.root])
-        nodes = np.empty(size[self.root].sum(), dtype=np.int64)
-        _list_nodes(self.start, self.child, self.root, end_of_tree, np.empty_like(self.chain), nodes)
-        at, _ = ranges((last - length[self.chain])[nodes], last[nodes])
-        bounds = np.append(0, np.cumsum(length[self.chain][nodes]))[np.append(0, end_of_tree)]
-        return [value[at[begin:stop]] for begin, stop in pairwise(bounds.tolist())]
-
-
-@compiled
-def _measure(start: IntArray, child: IntArray, place: IntArray, first: IntArray, end: IntArray, size: IntArray) -> None:
-    """Find the span of each node, and the number of nodes in its subtree.
-
-    start, child, place: (N + 1,), (C,) and (N,) the columns of nodes, as in `PhraseColumns`.
-    first, end: (N,) get the first word of each node, and the word after its last word.
-    size: (N,) gets the number of nodes in the subtree, the node itself included."""
-    for node in range(len(place)):
-        below, stop = start[node], start[node + 1]
-        size[node] = 1
-        for at in range(below, stop):
-            size[node] += size[child[at]]
-        first[node] = place[node] if below == stop else first[child[below]]
-        end[node] = place[node] + 1 if below == stop else end[child[stop - 1]]
-
-
-@compiled
-def _list_nodes(
-    start: IntArray, child: IntArray, root: IntArray, end_of_tree: IntArray, stack: IntArray, nodes: IntArray
-) -> None:
-    """List the nodes of each tree, children before parents and from left to right.
-
-    start, child, root: (N + 1,), (C,) and (T,) the columns of trees, as in `PhraseColumns`.
-    end_of_tree: (T,) the end of the nodes of each tree in `nodes`.
-    stack: (N,) room for the nodes that are still to be visited.
-    nodes: (n,) gets the nodes of all trees."""
-    for tree in range(len(root)):
-        at = end_of_tree[tree]
-        stack[0] = root[tree]
-        depth = 1
-        # Visit each node before its children, and the last child first, while `nodes` is filled from its end.
-        while depth > 0:
-            depth -= 1
-            node = stack[depth]
-            at -= 1
-            nodes[at] = node
-            for below in range(start[node], start[node + 1]):
-                stack[depth] = child[below]
-                depth += 1
 
 
 class _Numbering:

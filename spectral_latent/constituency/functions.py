@@ -68,7 +68,7 @@ class FunctionLabeller:
         """Find the likeliest label for the category of each constituent that the grammar finds."""
         permits = self._permits(constituents, len(words))
         charts = self.grammar.charts([words], permits=[permits])
-        parts = self._labels.split(self.grammar.items(charts).constituents()).parts
+        parts = self._labels.split(self.grammar.items(charts).constituents().merge()).parts
         pairs = zip(parts.posterior.tolist(), self._labels.named(parts), strict=True)
         rising = sorted(pairs, key=lambda pair: pair[0])
         # Of several labels of one category, the dictionary keeps the last one, which is the likeliest.

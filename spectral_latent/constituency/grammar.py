@@ -21,6 +21,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import repeat
+from operator import itemgetter
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -31,8 +33,8 @@ from spectral_latent.constituency.conversion import PhraseSymbol, make_phrase
 from spectral_latent.constituency.forests import DerivationBuilder, PhraseColumns
 from spectral_latent.constituency.options import ConstituencyOptions, SpanOptions
 from spectral_latent.constituency.tree import ChainLabels, LabelledParts, Phrase
-from spectral_latent.files import Distinct, OneLine
-from spectral_latent.grammar import Charts, GrammarOptions, LatentGrammar, SentenceGrammar
+from spectral_latent.files import CompactOperators, Distinct, OneLine
+from spectral_latent.grammar import Charts, GrammarOptions, LatentGrammar, Permits, SentenceGrammar, SpanForest
 from spectral_latent.inference import mean_inside_vectors
 from spectral_latent.inference.inside_outside import trusted_posteriors
 from spectral_latent.inference.sums import sums_of_rules
@@ -64,6 +66,10 @@ class PhraseItems(NamedTuple):
     parts: Parts
     is_derived: BoolArray
 
+    def renumbered(self, numbers: IntArray) -> PhraseItems:
+        """Replace the numbers of chains by others (L,)."""
+        return self._replace(parts=self.parts._replace(label=np.append(numbers, -1)[self.parts.label]))
+
     def likely(self, least: float) -> PhraseItems:
         """Keep the roots and the items whose posterior is above a limit, and the derivations from kept items alone."""
         keep = np.abs(self.parts.posterior) > least
@@ -73,7 +79,7 @@ class PhraseItems(NamedTuple):
 
     def constituents(self) -> Parts:
         """List the constituents with their posteriors; a chain may occur several times over the same words."""
-        return self.parts.take(np.flatnonzero((self.parts.label >= 0) & (self.parts.posterior > _LEAST)))
+        return self.parts.take((self.parts.label >= 0) & (self.parts.posterior > _LEAST))
 
     def reweigh(self, chains: Parts, factors: FloatArray) -> tuple[FloatArray, BoolArray]:
         """Compute the posteriors of constituents after each derivation is multiplied by the factors of its
@@ -221,14 +227,12 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         A bar @X over all words of a sentence stands for its phrase X.
 
         charts: the charts of the sentences under this grammar."""
-        forest, first, end = charts.joined()
-        sentence = charts.grammar.sentence_of(first)
-        start = charts.grammar.start[sentence]
-        are_parts = self._are_parts(charts, forest, first, end)
+        spans = charts.joined()
+        forest, first, end, sentence = spans
+        are_parts, factors = self._factors_of(charts, spans)
         chain = np.where(are_parts, -1, self._chain_of[forest.symbol])
-        factors = self._factors_of(are_parts, first, end)
         posterior, is_derived = _posteriors(self.options, charts.grammar.latent, forest, sentence, factors)
-        parts = Parts(sentence, first - start, end - start, chain, posterior)
+        parts = Parts(sentence, first, end, chain, posterior)
         return PhraseItems(self.options, charts.grammar.latent, forest, factors, parts, is_derived)
 
     def most_frequent_tags(self, grammar: SentenceGrammar) -> list[str]:
@@ -238,21 +242,21 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         return [self.symbols[symbol].last for symbol in self.most_frequent_symbols(grammar).tolist()]
 
     @cached_property
-    def _operators_with_rows(self) -> ObservableOperators:
-        return add_rows(self, self.is_bar, self.options.rows)
+    def _without_leaves(self) -> CompactOperators:
+        return replace(self.latent, rest=add_rows(self, self.is_bar, self.options.rows))
 
     @cached_property
     def _derivation_builder(self) -> DerivationBuilder:
-        return DerivationBuilder(self.symbols, self._operators_with_rows.rules, self.part_names)
+        return DerivationBuilder(self.symbols, self._without_leaves.rest.rules, self.part_names)
 
     def weighed(self, trees: PhraseColumns, chain: IntArray, grammar: SentenceGrammar) -> WeighedForest:
         """Build the forest of the derivations of T trees, which share items.
 
         chain: (N,) the number of the chain of each node among `part_names`; -1 for others.
         grammar: the grammar over the words of their sentences."""
-        operators = self._operators_with_rows.with_leaf_rules(grammar.latent.rules.leaf, grammar.latent.leaf)
-        forest = self._derivation_builder.forest(trees, chain, grammar.words.word, operators.rules.leaf)
-        return WeighedForest(operators, forest, trees.n_phrases * np.log1p(-self.options.rows), trusted=True)
+        words = grammar.words
+        forest = self._derivation_builder.forest(trees, chain, words.word, words.rules)
+        return WeighedForest(grammar.latent, forest, trees.n_phrases * np.log1p(-self.options.rows), trusted=True)
 
     def forest_of(self, trees: Sequence[Phrase]) -> WeighedForest:
         """Build the forest of the derivations of cleaned trees.
@@ -269,23 +273,25 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
 
         inputs: the sentences with their constraints, which fit them.
         Raises ValueError if a sentence is empty."""
-        permits, wider = [], []
-        for of, known in inputs:
-            is_free = known is ANY_TREE or known == ANY_TREE or self.is_too_long(of)
-            permits.append(None if is_free else known.permits(len(of), self.symbols))
+        permits: list[Permits | None] = []
+        wider: list[Permits | None] = []
+        names: list[str] = []
+        for words, known in inputs:
+            is_free = known is ANY_TREE or known == ANY_TREE or self.is_too_long(words)
             has_wider = known.tags and not is_free
-            wider.append(replace(known, tags={}).permits(len(of), self.symbols) if has_wider else None)
-        places = ((given, at) for given in inputs for at in range(len(given.sentence)))
-        tags = self.tag_numbers.numbers(given.constraints.tags.get(at, "") for given, at in places)
-        return self.charts([given.sentence for given in inputs], tags, permits, wider)
+            permits.append(None if is_free else known.permits(len(words), self.symbols))
+            wider.append(replace(known, tags={}).permits(len(words), self.symbols) if has_wider else None)
+            names += map(known.tags.get, range(len(words)), repeat(""))
+        tags = self.tag_numbers.numbers(names) if any(names) else None
+        return self.charts(list(map(itemgetter(0), inputs)), tags, permits, wider)
 
     def forest(self, charts: Charts) -> WeighedForest:
         """Join the pruned charts of sentences, which lack the rules of `rows`, but have their factors.
 
         charts: the charts of one or more sentences."""
-        forest, first, end = charts.joined()
-        factors = self._factors_of(self._are_parts(charts, forest, first, end), first, end)
-        return WeighedForest(charts.grammar.latent, charts.possible(forest), factors=factors)
+        spans = charts.joined()
+        _, factors = self._factors_of(charts, spans)
+        return WeighedForest(charts.grammar.latent, charts.possible(spans.forest), factors=factors)
 
     @property
     def factors(self) -> tuple[FloatArray, FloatArray]:
@@ -296,15 +302,15 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         of_phrase = 1.0 - self.options.rows
         return np.where(self.is_bar, 1.0, of_phrase), np.where(self.is_bar, of_phrase, 1.0)
 
-    def _factors_of(self, are_parts: BoolArray, first: IntArray, end: IntArray) -> FloatArray:
-        """Compute the factor of each item (I,) of charts: 1 - ε for a phrase, which is no word and no part."""
-        return np.where((end - first > 1) & ~are_parts, 1.0 - self.options.rows, 1.0)
+    def _factors_of(self, charts: Charts, spans: SpanForest) -> tuple[BoolArray, FloatArray]:
+        """Tell which items (I,) are parts of phrases, and compute their factors: 1 - ε for a phrase, 1 for a word.
 
-    def _are_parts(self, charts: Charts, forest: Forest, first: IntArray, end: IntArray) -> BoolArray:
-        """Tell which items (I,) are parts of phrases; a bar @X over all words of a sentence stands for its phrase X."""
-        width = np.diff(charts.grammar.start)[charts.grammar.sentence_of(first)]
-        are_parts: BoolArray = self.is_bar[forest.symbol] & (end - first < width)
-        return are_parts
+        A bar @X over all words of a sentence stands for its phrase X."""
+        width = spans.end - spans.first
+        are_parts: BoolArray = self.is_bar[spans.forest.symbol] & (
+            width < np.diff(charts.grammar.start)[spans.sentence]
+        )
+        return are_parts, np.where((width > 1) & ~are_parts, 1.0 - self.options.rows, 1.0)
 
     def output(self, tree: SkeletalTrees, given: PartialPhrase | None = None) -> Phrase:
         """Convert one s-tree back to a phrase.

@@ -14,6 +14,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, groupby
+from operator import attrgetter, itemgetter
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -48,7 +49,7 @@ from spectral_latent.model import (
 from spectral_latent.model.analysis import Analysis
 from spectral_latent.model.batches import map_batches
 from spectral_latent.model.parts import Judge, Parts
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
+from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
 __all__ = ["FALLBACK", "ConstituencyModel", "group_by_words", "self_train"]
 
@@ -84,11 +85,6 @@ def _obeys(tree: Phrase, constraints: PhraseConstraints) -> bool:
         return True
     labelled_spans = {(part.first, part.end, label) for part in list_constituents(tree) for label in (part.label, None)}
     return all(tuple(bracket) in labelled_spans for bracket in constraints.required)
-
-
-def _has_tags(given: PartialPhrase) -> bool:
-    """Tell whether tags of a sentence are known."""
-    return bool(given.constraints.tags)
 
 
 def _with_tags(tree: Phrase, sentence: PartialPhrase) -> Phrase:
@@ -266,8 +262,10 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
 
     def _known(self, words: Sequence[str], constraints: PhraseConstraints) -> PhraseConstraints:
         """Check constraints, and turn their brackets over tags into tags."""
+        if constraints is ANY_TREE:
+            return constraints
         check_kind(constraints, PhraseConstraints)
-        if constraints is ANY_TREE or constraints == ANY_TREE:
+        if constraints == ANY_TREE:
             return ANY_TREE
         labels, tags = self._names()
         constraints = constraints.with_tags_apart(tags)
@@ -292,12 +290,11 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
 
         analysis: the record of the first two steps.
         chains: constituents with chains of labels, as `Parts.merge` sorts them."""
-        words = list(chain.from_iterable(given.sentence for given in analysis.inputs))
+        words = list(chain.from_iterable(map(itemgetter(0), analysis.inputs)))
         start = analysis.charts[0].grammar.start
-        items = [
-            found.more._replace(parts=found.more.parts._replace(label=np.append(own, -1)[found.more.parts.label]))
-            for found, own in zip(analysis.found, self._part_numbers, strict=True)
-        ]
+        items = list(map(attrgetter("more"), analysis.found))
+        if len(items) > 1:
+            items = [each.renumbered(own) for each, own in zip(items, self._part_numbers, strict=True)]
         labelled = self.labels.split(chains)
         evidence = PhraseEvidence(words, start, items, chains, self.labels, labelled, self.options.spans)
         return analysis._replace(parts=labelled.parts, judged=labelled.parts, evidence=evidence)
@@ -347,48 +344,45 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         columns = forest.columns(derivations, self.part_names.names)
         trees: list[list[Phrase]] = [[] for _ in analysis.inputs]
         kept: list[int] = []
+        has_tags = False
         sentence = forest.sentence[derivations.component].tolist()
         for number, (at, tree) in enumerate(zip(sentence, columns.trees(analysis.evidence.words), strict=True)):
             given = analysis.inputs[at]
             if given.constraints is not ANY_TREE:
                 tree = _with_tags(tree, given)
+                has_tags = has_tags or bool(given.constraints.tags)
                 # Two trees may differ in tags that are known.
                 if tree in trees[at] or not _obeys(tree, given.constraints):
                     continue
             trees[at].append(tree)
             kept.append(number)
-        assembled = columns._replace(root=columns.root[kept], n_phrases=columns.n_phrases[kept])
+        if len(kept) < len(columns.root):
+            columns = columns._replace(root=columns.root[kept], n_phrases=columns.n_phrases[kept])
         if self.functions is not None:
             chains = analysis.evidence.chains
             trees = [
                 self.functions.label(several, given.sentence, chains.of_sentence(at)) if several else []
                 for at, (several, given) in enumerate(zip(trees, analysis.inputs, strict=True))
             ]
-        has_tags = any(map(_has_tags, analysis.inputs))
-        return analysis._replace(trees=trees, assembled=None if has_tags else assembled)
+        return analysis._replace(trees=trees, assembled=None if has_tags else columns)
 
     def _bracketings(self, analysis: Analysis[PartialPhrase], n_best: int) -> PhraseForest:
         """Build the forest of all trees that consist of the found constituents, with the gains of the constituents."""
         evidence: PhraseEvidence = analysis.evidence
         chains = evidence.chains
         gain = self.labels.gains(analysis.judged, evidence.labelled, self.options.span_penalty)
-        gain += _REQUIRED * self._is_required(chains, analysis.inputs)
+        for at, (_, constraints) in enumerate(analysis.inputs):
+            # All chains over a required span that have its label, if any, are required.
+            for bracket in () if constraints is ANY_TREE else constraints.required:
+                fits = [bracket.label is None or bracket.label in chain for chain in self.part_names.names]
+                is_over = (chains.sentence == at) & (chains.begin == bracket.first) & (chains.end == bracket.end)
+                gain[is_over & np.array(fits)[chains.label]] += _REQUIRED
         if n_best == 1:  # the best tree has no constituents without a gain, except words and the top
             width = chains.end - chains.begin
             keep = (gain > 0.0) | (width == np.diff(evidence.start)[chains.sentence]) | (width == 1)
             chains = chains.take(keep)
             gain = gain[keep]
         return build_bracketings(chains, gain, evidence.start)
-
-    def _is_required(self, chains: Parts, sentences: Sequence[PartialPhrase]) -> BoolArray:
-        """Tell which constituents (K,) are required: all chains over a required span that have its label, if any."""
-        required = np.zeros(len(chains.label), dtype=np.bool_)
-        for at, (_, constraints) in enumerate(sentences):
-            for bracket in constraints.required:
-                fits = [bracket.label is None or bracket.label in chain for chain in self.part_names.names]
-                is_over = (chains.sentence == at) & (chains.begin == bracket.first) & (chains.end == bracket.end)
-                required |= is_over & np.array(fits)[chains.label]
-        return required
 
     @staticmethod
     def _length(tree: Phrase) -> int:
@@ -408,15 +402,19 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         """Estimate p̂ of trees, with the columns that assembly found, if there are any."""
         if analysis.assembled is None:
             return self._weigh([without_functions(tree) for trees in analysis.trees for tree in trees])
-        return self._weight(analysis.assembled, [charts.grammar for charts in analysis.charts])
+        return self._weight(analysis.assembled, list(map(attrgetter("grammar"), analysis.charts)))
 
     def _input_of(self, tree: Phrase, number: int) -> tuple[Hashable, PartialPhrase]:
         words = tuple(tree.words())
         return words, unknown_phrase(words)
 
     def _posteriors_of(self, analysis: Analysis[PartialPhrase], trees: Sequence[Sequence[Phrase]]) -> list[FloatArray]:
-        start = analysis.evidence.start
-        return PhraseColumns.of(trees, start).values(analysis.judged, self.labels, start)
+        rows = []
+        for at, of_sentence in enumerate(trees):
+            parts = analysis.judged.of_sentence(at)
+            known = dict(zip(self.labels.named(parts), parts.posterior.tolist(), strict=True))
+            rows += [np.array([known.get(part, 0.0) for part in list_constituents(tree)]) for tree in of_sentence]
+        return rows
 
     @cached_property
     def _own_chains(self) -> list[IntArray]:
@@ -426,7 +424,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
 
     def _weight(self, columns: PhraseColumns, grammars: Sequence[SentenceGrammar]) -> SignedLog:
         """Average the probabilities of trees under each grammar of their sentences."""
-        chain = np.minimum(columns.chain, len(self.part_names))
+        chain = np.minimum(columns.chain, len(self.part_names.names))
         of_members = zip(self.members, self._own_chains, grammars, strict=True)
         return SignedLog.mean([member.weighed(columns, own[chain], of).weight() for member, own, of in of_members])
 

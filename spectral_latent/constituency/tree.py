@@ -14,10 +14,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from spectral_latent._compiled import compiled
 from spectral_latent.drawing import tree_svg
 from spectral_latent.model import check_labels, check_words
 from spectral_latent.model.parts import Parts
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
 __all__ = [
     "Chain",
@@ -265,6 +266,43 @@ class LabelledParts(NamedTuple):
         return np.bincount(self.part, values[self.row], minlength=len(self.parts.label)).astype(float)
 
 
+@compiled
+def _split(
+    chains: Parts, start: IntArray, labels: IntArray, n_names: int
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """List the pairs of a constituent and a label of its chain, and the labelled constituents, by span and label.
+
+    start: (C + 1,) chain c has the labels labels[start[c]] ... labels[start[c+1] - 1], of which the last may be a tag.
+    Returns the columns row and part of `LabelledParts`, (P,), and the first constituent and the label of each, (L,)."""
+    _, begin, end, chain, _ = chains
+    n_pairs = 0
+    for k in range(len(chain)):
+        n_pairs += start[chain[k] + 1] - start[chain[k]]
+    row, part, one, label = np.empty((4, n_pairs), dtype=np.int64)
+    n_pairs = n_parts = first_pair = first_part = 0
+    for k in range(len(chain)):
+        same = k > 0 and begin[k] == begin[k - 1] and end[k] == end[k - 1]
+        if not same or chains.sentence[k] != chains.sentence[k - 1]:
+            first_pair, first_part = n_pairs, n_parts
+        for place in range(start[chain[k]], start[chain[k] + 1]):
+            is_tag = end[k] - begin[k] == 1 and place == start[chain[k] + 1] - 1
+            name = labels[place] + n_names * is_tag
+            p = first_part
+            while p < n_parts and label[p] < name:
+                p += 1
+            if p == n_parts or label[p] != name:
+                # Put the new one in its place: move those with larger labels, and renumber them in the pairs.
+                for other in range(n_parts, p, -1):
+                    label[other], one[other] = label[other - 1], one[other - 1]
+                for pair in range(first_pair, n_pairs):
+                    part[pair] += part[pair] >= p
+                label[p], one[p] = name, k
+                n_parts += 1
+            row[n_pairs], part[n_pairs] = k, p
+            n_pairs += 1
+    return row, part, one[:n_parts], label[:n_parts]
+
+
 class ChainLabels:
     """The labels of chains, from which `split` makes labelled constituents.
 
@@ -274,23 +312,16 @@ class ChainLabels:
 
     def __init__(self, chains: Sequence[Chain]) -> None:
         self.names = sorted({label for chain in chains for label in chain})
-        self.length = np.array([len(chain) for chain in chains], dtype=np.int64)
-        self.end = np.cumsum(self.length)
+        self.start = np.cumsum([0, *map(len, chains)])  # of the labels of each chain
         self.label = Vocabulary(self.names).numbers(label for chain in chains for label in chain)
 
     def split(self, chains: Parts) -> LabelledParts:
-        """Split constituents with chains into labelled constituents, and sum the posterior of each."""
-        # A pair (constituent, label) for each label of each chain.
-        end = self.end[chains.label]
-        place, row = ranges(end - self.length[chains.label], end)
-        is_tag = (place == end[row] - 1) & (chains.end - chains.begin == 1)[row]
-        label = self.label[place] + len(self.names) * is_tag
-        # Pairs with the same span and label are one labelled constituent.
-        span = chains.end * (chains.end + 1) // 2 + chains.begin
-        key = (chains.sentence * (span.max(initial=0) + 1) + span)[row] * (2 * len(self.names)) + label
-        _, one, part = np.unique(key, return_index=True, return_inverse=True)
+        """Split constituents with chains into labelled constituents, and sum the posterior of each.
+
+        chains: the constituents, as `Parts.merge` sorts them."""
+        row, part, one, label = _split(chains, self.start, self.label, len(self.names))
         posterior = np.bincount(part, chains.posterior[row], minlength=len(one)).astype(float)
-        return LabelledParts(chains.take(row[one])._replace(label=label[one], posterior=posterior), row, part)
+        return LabelledParts(chains.take(one)._replace(label=label, posterior=posterior), row, part)
 
     def are_tags(self, parts: Parts) -> BoolArray:
         """Tell which labelled constituents (L,) are the tags of words."""
@@ -299,7 +330,7 @@ class ChainLabels:
 
     def gains(self, parts: Parts, labelled: LabelledParts, span_penalty: float) -> FloatArray:
         """Compute the gain of each constituent with a chain, (K,), from the judged labelled constituents."""
-        return labelled.by_chain(parts.posterior - span_penalty * ~self.are_tags(parts))
+        return labelled.by_chain(parts.posterior - span_penalty * (parts.label < len(self.names)))
 
     def named(self, parts: Parts) -> list[Constituent]:
         """List labelled constituents with their names."""

@@ -208,7 +208,7 @@ class CompactOperators:
         source: (n,) the present leaf rule whose vector each new rule takes.
         factor: (n,) the factor of this vector."""
         leaf = self.shares[self.vector[source]] * self.factor[source, None]
-        return self.rest.with_leaf_rules(rules, leaf * factor[:, None])
+        return self.rest.with_leaf_rules(rules, leaf * factor[:, None], trusted=True)
 
 
 def _are_states(vector: IntArray, symbol: IntArray, states: IntArray, m: int) -> BoolArray:

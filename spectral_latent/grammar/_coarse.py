@@ -122,7 +122,7 @@ class CoarseLeaves(NamedTuple):
         weight: (R0,) the weight of each rule.
         terminal: (n,) the terminal of each word.
         used: (R0,) whether charts use each of the leaf rules; all rules if not given."""
-        number = np.arange(len(rules)) if used is None else np.flatnonzero(used)
+        number = np.arange(len(rules)) if used is None else used.nonzero()[0]
         by_terminal = number[rules[number, 1].argsort(kind="stable")]
         at, word = matches(rules[by_terminal, 1], terminal)
         rule = by_terminal[at]
@@ -199,13 +199,12 @@ def crossed_cells(n_words: int, spans: Iterable[tuple[int, int]]) -> BoolArray:
 class Neighbours(NamedTuple):
     """The tags beside items, under a PCFG of S symbols with one state each, whose words have T tags.
 
-    before: (T + 1, S) `beside`, as in this module.
-    after: (T + 1, S) `beside` from right to left: for items that end before a word, or with the sentence.
+    beside: (2, T + 1, S) `beside`, as in this module, and the same from right to left: for items that end before a
+    word, or with the sentence.
     tag: (S,) the tag of each symbol over words; T for other symbols.
     prior: (S,) the share of each symbol among the nodes of a treebank."""
 
-    before: NDArray[np.float32]
-    after: NDArray[np.float32]
+    beside: NDArray[np.float32]
     tag: IntArray
     prior: FloatArray
 
@@ -242,9 +241,8 @@ class Neighbours(NamedTuple):
             both = _sums(first, parent, weight, siblings)
             share = np.divide(both, count, out=np.zeros_like(both), where=count > 0.0)
             # Keep estimates in half the memory; they need no more digits.
-            sides.append(np.ascontiguousarray(((1.0 - _ANY) * share + _ANY * anywhere).T, dtype=np.float32))
-        before, after = sides
-        return Neighbours(before, after, tag, prior)
+            sides.append(((1.0 - _ANY) * share + _ANY * anywhere).T)
+        return Neighbours(np.ascontiguousarray(sides, dtype=np.float32), tag, prior)
 
 
 def _sums(row: IntArray, column: IntArray, weight: FloatArray, start: FloatArray) -> FloatArray:
@@ -256,88 +254,81 @@ def _sums(row: IntArray, column: IntArray, weight: FloatArray, start: FloatArray
 
 @compiled_exact_pass
 def _spread(
-    beside: NDArray[np.float32],
-    tag: IntArray,
-    leaves: CoarseLeaves,
-    first: int,
-    step: int,
-    of_tag: FloatArray,
-    scores: FloatArray,
-    exponent: IntArray,
-) -> None:
-    """Compute the estimates `before` from left to right, or `after` from right to left.
+    neighbours: Neighbours, leaves: CoarseLeaves, of_tag: FloatArray, scores: FloatArray, exponent: IntArray
+) -> float:
+    """Compute the estimates from left to right, and from right to left, as `OutsideEstimates` has them.
 
-    beside: (T + 1, S) the column `before` or `after` of `Neighbours`.
-    tag: (S,) the tag of each symbol, as in `Neighbours`.
     of_tag: (T + 1,) zeros, before and after the call.
-    scores: (n + 1, S) zeros; gets the estimates at each place.
-    exponent: (n + 1,) zeros; gets the exponents of the estimates."""
-    n_words, n_symbols = len(exponent) - 1, len(tag)
-    for a in range(n_symbols):
-        scores[first, a] = beside[len(beside) - 1, a]
-    at = first
-    for _ in range(n_words):
-        here, there = unsigned(at), unsigned(at + step)
-        word = min(at, at + step)
-        # Sum the scores of the word's leaf rules by tag.
-        for leaf in range(leaves.start[word], leaves.start[word + 1]):
-            of_tag[tag[leaves.symbol[leaf]]] += scores[here, leaves.symbol[leaf]] * leaves.weight[leaf]
-        largest = 0.0
-        for leaf in range(leaves.start[word], leaves.start[word + 1]):
-            t = tag[leaves.symbol[leaf]]
-            share = of_tag[t]
-            # Use the sum of a tag once, because several leaf rules may have the same tag.
-            of_tag[t] = 0.0
-            if share > 0.0:
-                for a in range(n_symbols):
-                    scores[there, a] += share * beside[t, a]
+    scores: (2, n + 1, S) zeros; gets the estimates at each place.
+    exponent: (2, n + 1) zeros; gets the exponents of the estimates.
+    Returns the sum over trees, divided by 2^exponent[1, 1]."""
+    beside, tag, prior = neighbours
+    n_words, n_symbols = exponent.shape[1] - 1, len(tag)
+    for side in range(2):
+        at, step = (n_words, -1) if side else (0, 1)
         for a in range(n_symbols):
-            largest = max(largest, scores[there, a])
-        # Scale by a power of two, which rounds nothing.
-        shift = math.frexp(largest)[1]
-        scale = math.ldexp(1.0, -shift)
-        exponent[there] = exponent[here] + shift
+            scores[side, at, a] = beside[side, len(of_tag) - 1, a]
+        for _ in range(n_words):
+            here, there = unsigned(at), unsigned(at + step)
+            word = min(at, at + step)
+            # Sum the scores of the word's leaf rules by tag.
+            for leaf in range(leaves.start[word], leaves.start[word + 1]):
+                of_tag[tag[leaves.symbol[leaf]]] += scores[side, here, leaves.symbol[leaf]] * leaves.weight[leaf]
+            largest = 0.0
+            for leaf in range(leaves.start[word], leaves.start[word + 1]):
+                t = tag[leaves.symbol[leaf]]
+                share = of_tag[t]
+                # Use the sum of a tag once, because several leaf rules may have the same tag.
+                of_tag[t] = 0.0
+                if share > 0.0:
+                    for a in range(n_symbols):
+                        scores[side, there, a] += share * beside[side, t, a]
+            for a in range(n_symbols):
+                largest = max(largest, scores[side, there, a])
+            # Scale by a power of two, which rounds nothing.
+            shift = math.frexp(largest)[1]
+            scale = math.ldexp(1.0, -shift)
+            exponent[side, there] = exponent[side, here] + shift
+            for a in range(n_symbols):
+                scores[side, there, a] *= scale
+            at += step
+    # Both factors have the expected number of items, so that it must be divided out once.
+    for at in range(n_words + 1):
         for a in range(n_symbols):
-            scores[there, a] *= scale
-        at += step
+            if prior[a] > 0.0:
+                scores[1, at, a] /= prior[a]
+    total = 0.0
+    for leaf in range(leaves.start[1]):
+        a = leaves.symbol[leaf]
+        total += scores[0, 0, a] * leaves.weight[leaf] * scores[1, 1, a]
+    return total
 
 
 class OutsideEstimates(NamedTuple):
-    """Estimates of the outside scores of the items of n words: before[i, a] after[j, a] 2^(exponents of both).
+    """Estimates of the outside scores of the items of n words: scores[0, i, a] scores[1, j, a] 2^(their exponents).
 
-    before: (n + 1, S) the estimates from the words before each place, divided by 2^before_exponent.
-    after: (n + 1, S) the estimates from the words after each place, divided by 2^after_exponent.
-    before_exponent: (n + 1,) the exponents of `before`.
-    after_exponent: (n + 1,) the exponents of `after`.
+    scores: (2, n + 1, S) the estimates `before` and `after` of each place, divided by powers of two.
+    exponents: (2, n + 1) the exponents of these powers.
     least: an item is dropped if its inside score times the estimate is less than least · 2^exponent.
     exponent: the exponent of `least`."""
 
-    before: FloatArray
-    after: FloatArray
-    before_exponent: IntArray
-    after_exponent: IntArray
+    scores: FloatArray
+    exponents: IntArray
     least: float
     exponent: int
 
     @staticmethod
     def compute(neighbours: Neighbours, leaves: CoarseLeaves, least: float) -> OutsideEstimates:
         """Estimate the outside scores by the words of a sentence."""
-        n = len(leaves.start) - 1
-        before, after = np.zeros((2, n + 1, len(neighbours.tag)))
-        before_exponent, after_exponent = np.zeros((2, n + 1), dtype=np.int64)
-        of_tag = np.zeros(len(neighbours.before))
-        _spread(neighbours.before, neighbours.tag, leaves, 0, 1, of_tag, before, before_exponent)
-        _spread(neighbours.after, neighbours.tag, leaves, n, -1, of_tag, after, after_exponent)
-        # Both factors have the expected number of items, so that it must be divided out once.
-        np.divide(after, neighbours.prior, out=after, where=neighbours.prior > 0.0)
-        of_first = slice(leaves.start[1])
-        symbol = leaves.symbol[of_first]
-        total = float((before[0, symbol] * leaves.weight[of_first] * after[1, symbol]).sum())
-        return OutsideEstimates(before, after, before_exponent, after_exponent, least * total, int(after_exponent[1]))
+        _, n_tags, n_symbols = neighbours.beside.shape
+        scores = np.zeros((2, len(leaves.start), n_symbols))
+        exponents = np.zeros((2, len(leaves.start)), dtype=np.int64)
+        total = _spread(neighbours, leaves, np.zeros(n_tags), scores, exponents)
+        return OutsideEstimates(scores, exponents, least * total, int(exponents[1, 1]))
 
     @staticmethod
     def of_prior(prior: FloatArray, n_words: int) -> OutsideEstimates:
         """Estimate the outside score of an item by its symbol's share (S,) of nodes alone, without a least estimate."""
-        exponent = np.zeros(n_words + 1, dtype=np.int64)
-        before = np.tile(prior, (n_words + 1, 1))
-        return OutsideEstimates(before, np.ones_like(before), exponent, exponent, 0.0, 0)
+        scores = np.ones((2, n_words + 1, len(prior)))
+        scores[0] = prior
+        return OutsideEstimates(scores, np.zeros((2, n_words + 1), dtype=np.int64), 0.0, 0)

@@ -36,7 +36,7 @@ from spectral_latent.grammar._coarse import (
 )
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
-_WORDS = 16  # the number of ends whose cells are filled between two looks at the clock
+_WORDS = 32  # the number of ends whose cells are filled between two looks at the clock
 _FAR = 500  # the exponent of a cell is raised if a number is more than 2^_FAR times as large
 _WIDTH = np.uint64(4)  # rows begin and end at multiples of this number, because the processor adds four numbers at once
 
@@ -51,7 +51,7 @@ class InsideChart(NamedTuple):
     exponent: (cells,) the exponent of the scores over each cell; `EMPTY` for a cell without items.
     row: (n + 1, S) the row of each end and symbol; row 0, which has no places, if there are no items.
     end_ptr: (n + 2,) the rows that end at word j are end_ptr[j] ... end_ptr[j+1] - 1.
-    symbol: (rows,) the symbol of each row.
+    symbol: (rows,) the symbol of each row; this and the next columns may have room for more rows.
     first: (rows,) the beginning at its first place; it may be some words before the first item.
     end: (rows,) the beginning after its last place; it may be some words after the last item.
     start: (rows,) the first place of each row.
@@ -88,12 +88,6 @@ class InsideChart(NamedTuple):
         inside = np.empty(room)
         inside[:size] = self.inside[:size]
         return self._replace(inside=inside)
-
-    def trim(self, size: int) -> InsideChart:
-        """Take the rows and places that are in use."""
-        rows = slice(int(self.end_ptr[-1]))
-        columns = (self.symbol[rows], self.first[rows], self.end[rows], self.start[rows])
-        return InsideChart(self.exponent, self.row, self.end_ptr, *columns, self.inside[:size])
 
 
 class _CellWorkspace(NamedTuple):
@@ -184,11 +178,11 @@ def _close(
         merit[at] = -1.0
         if permits.symbols[row, a]:
             score = scores[a, begin]
-            merit[at] = score * estimates.before[begin, a] * estimates.after[end, a]
+            merit[at] = score * estimates.scores[0, begin, a] * estimates.scores[1, end, a]
             largest = max(largest, score)
             promising = max(promising, merit[at])
     # Items below an absolute limit, or below a share of the cell's best item, are dropped.
-    exponent = estimates.exponent - estimates.before_exponent[k] - estimates.after_exponent[j] - room.exponent[k]
+    exponent = estimates.exponent - estimates.exponents[0, k] - estimates.exponents[1, j] - room.exponent[k]
     least = estimates.least * math.ldexp(1.0, int(min(max(exponent, -1000), 1000)))
     least = max(least, promising * beam)
     # Scale by a power of two, which rounds nothing, so that the largest score is in [1/2, 1).
@@ -387,10 +381,10 @@ def inside_chart(
         room = _CellWorkspace.allocate(grammar, n)
         chart = InsideChart.empty(n, n_symbols)
         while done < n:
-            # The clock is read outside compiled code, after the first word, and then after so many at a time.
-            if done > 0 and time.thread_time() > deadline:
+            # The clock is read outside compiled code, before the first word, and then after so many at a time.
+            if time.thread_time() > deadline:
                 raise LimitError(f"the chart of {size_of_grammar} takes too long")
-            last = min(done + _WORDS, n) if done else 1
+            last = min(done + _WORDS, n)
             done, size = _fill(grammar, leaves, chart, permits, room, done, last, size, estimates, beam)
             if size > most:
                 raise LimitError(f"the chart of {size_of_grammar} has more than {most} items")
@@ -398,4 +392,4 @@ def inside_chart(
                 chart = chart.resize(size, 2 * size + room.scores.size)
     except MemoryError:
         raise LimitError(f"the chart of {size_of_grammar} is larger than memory") from None
-    return chart.trim(size)
+    return chart._replace(inside=chart.inside[:size])

@@ -131,6 +131,27 @@ def _list_items(chart: InsideChart, walk: _Walk, n: int) -> None:
 
 
 @exact_pass_part
+def _weigh_tops(grammar: CoarseGrammar, chart: InsideChart, walk: _Walk, n: int) -> None:
+    """Set the outside scores of the items over the whole sentence: root weights, divided by its probability."""
+    total = 0.0
+    for row in range(chart.end_ptr[n], chart.end_ptr[n + 1]):
+        if chart.first[row] == 0:
+            total += chart.inside[chart.start[row]] * grammar.root[chart.symbol[row]]
+    best = 0.0
+    likeliest = chart.start[0]
+    for row in range(chart.end_ptr[n], chart.end_ptr[n + 1]):
+        if chart.first[row] == 0 and total > 0.0:
+            top = chart.start[row]
+            walk.outside[top] = grammar.root[chart.symbol[row]] / total
+            if walk.outside[top] * chart.inside[top] > best:
+                best = walk.outside[top] * chart.inside[top]
+                likeliest = top
+    # The likeliest of them is wanted, however unlikely it is.
+    if best > 0.0:
+        walk.is_wanted[likeliest] = True
+
+
+@exact_pass_part
 def _enter(chart: InsideChart, walk: _Walk, i: int) -> None:
     """Write the items that begin at word i into the table."""
     for at in range(walk.of_word[i], walk.of_word[i + 1]):
@@ -255,6 +276,7 @@ def _walk_down(
     last_item, last_edge = items.shape[1] - 1, edges.shape[1] - 1
     if walk.of_word[n] == 0:
         _list_items(chart, walk, n)
+        _weigh_tops(grammar, chart, walk, n)
     for i in range(n):
         # Skip the words that are finished; a word that was interrupted still has its table.
         if unsigned(done) >= walk.of_word[i + 1]:
@@ -331,15 +353,6 @@ def likely_edges(
     n = len(leaves.start) - 1
     n_places = len(chart.inside)
     walk = _Walk.allocate(n, len(grammar.root), n_places, len(grammar.number), threshold)
-    # The outside score of an item over the whole sentence is its root weight, divided by the sentence's probability.
-    tops = np.arange(chart.end_ptr[n], chart.end_ptr[n + 1], dtype=np.int64)
-    tops = tops[chart.first[tops] == 0]
-    top = chart.start[tops]
-    share = grammar.root[chart.symbol[tops]]
-    total = (chart.inside[top] * share).cumsum()[-1:].sum()
-    if total > 0.0:
-        walk.outside[top] = share / total
-        walk.is_wanted[top[np.argmax(walk.outside[top] * chart.inside[top])]] = True
     items = np.empty((4, n_places), dtype=np.int64)
     edges = np.empty((3, _ROOM), dtype=np.int64)
     done = 0

@@ -13,15 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, check_range, check_starts
+from spectral_latent._compiled import check_column, check_range
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, OutsideEstimates, Permits
 from spectral_latent.grammar._inside_chart import inside_chart
 from spectral_latent.grammar._likely_edges import likely_edges
 from spectral_latent.grammar.options import Limits
-from spectral_latent.inference import SignedLog, tree_weights
 from spectral_latent.lexicon import EncodedWords
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, SkeletalTrees, range_of, ranges
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, SkeletalTrees, ranges
 
 __all__ = ["Charts", "SentenceGrammar", "SpanForest", "prune_chart"]
 
@@ -32,22 +31,21 @@ class SpanForest(NamedTuple):
     """A forest of one or more sentences, with the spans of its I items.
 
     forest: the forest, with one component for each sentence; a sentence that is not derived is an item without edges.
-    first: (I,) the first word of each item; the words of all sentences are numbered together.
-    end: (I,) the word after the last word of each item."""
+    first: (I,) the first word of each item, in its sentence.
+    end: (I,) the word after the last word of each item.
+    sentence: (I,) the sentence of each item."""
 
     forest: Forest
     first: IntArray
     end: IntArray
+    sentence: IntArray
 
     @staticmethod
-    def of(sentences: Sequence[SpanForest | None], start: IntArray) -> SpanForest:
-        """Join the forests of T sentences, and number their words together.
-
-        sentences: the forest of each sentence; None if the sentence is not derived.
-        start: (T + 1,) the first word of each sentence, and the number of all words."""
-        parts = [_NO_TREE if part is None else part for part in sentences]
-        if len(parts) == 1:
-            return parts[0]
+    def of(sentences: Sequence[SpanForest | None]) -> SpanForest:
+        """Join the forests of sentences, of which each is None if the sentence is not derived."""
+        if len(sentences) == 1:
+            return sentences[0] or _NO_TREE
+        parts = [part or _NO_TREE for part in sentences]
         n_items = np.array([len(part.first) for part in parts], dtype=np.int64)
         n_edges = np.array([part.forest.n_edges for part in parts], dtype=np.int64)
         n_roots = np.array([len(part.forest.root) for part in parts], dtype=np.int64)
@@ -64,9 +62,8 @@ class SpanForest(NamedTuple):
             root + np.repeat(item_before, n_roots),
             np.repeat(np.arange(len(parts)), n_roots),
         )
-        word = np.repeat(start[:-1], n_items)
-        first = _joined([part.first for part in parts]) + word
-        return SpanForest(forest, first, _joined([part.end for part in parts]) + word)
+        first, end = _joined([part.first for part in parts]), _joined([part.end for part in parts])
+        return SpanForest(forest, first, end, np.repeat(np.arange(len(parts)), n_items))
 
 
 def _joined(columns: Sequence[IntArray]) -> IntArray:
@@ -76,7 +73,8 @@ def _joined(columns: Sequence[IntArray]) -> IntArray:
 
 _NONE = np.zeros(0, dtype=np.int64)
 _ZERO = np.zeros(1, dtype=np.int64)
-_NO_TREE = SpanForest(Forest(_ZERO, np.zeros(2, dtype=np.int64), _NONE, _NONE, _NONE, _ZERO, _ZERO), _ZERO, _ZERO + 1)
+_NO_FOREST = Forest(_ZERO, np.zeros(2, dtype=np.int64), _NONE, _NONE, _NONE, _ZERO, _ZERO)
+_NO_TREE = SpanForest(_NO_FOREST, _ZERO, _ZERO + 1, _ZERO)
 
 
 def prune_chart(
@@ -90,12 +88,6 @@ def prune_chart(
     estimates: OutsideEstimates | None = None,
 ) -> SpanForest | None:
     """Build the forest of the likely items and edges of one sentence; None if the grammar does not derive it."""
-    n_leaves = np.size(leaves.symbol)
-    check_starts("starts of leaf rules", leaves.start, n_leaves)
-    check_column("leaf rules", leaves.rule, (n_leaves,), np.int64)
-    check_column("symbols of leaf rules", leaves.symbol, (n_leaves,), np.int64)
-    check_range("symbols of leaf rules", leaves.symbol, 0, len(grammar.root))
-    check_column("weights of leaf rules", leaves.weight, (n_leaves,), np.float64)
     n = len(leaves.start) - 1
     if n == 0:
         return None
@@ -110,8 +102,8 @@ def prune_chart(
     symbol, edge, first, end = items
     rule, left, right = edges
     root = np.flatnonzero(end - first == n)
-    component = np.zeros(len(root), dtype=np.int64)
-    return SpanForest(Forest(symbol, np.append(edge, len(rule)), rule, left, right, root, component), first, end)
+    forest = Forest(symbol, np.append(edge, len(rule)), rule, left, right, root, np.zeros_like(root))
+    return SpanForest(forest, first, end, np.zeros_like(first))
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,12 +153,6 @@ class SentenceGrammar:
         start = np.append(0, np.cumsum(end - first))
         return replace(self, words=self.words._replace(word=self.words.word[places]), start=start)
 
-    def sentence_of(self, word: IntArray) -> IntArray:
-        """Find the sentence of each of n words, (n,).
-
-        word: (n,) the places of the words among the words of all sentences."""
-        return range_of(self.start, word)
-
     def forest_of(self, trees: SkeletalTrees) -> Forest:
         """Make a forest of s-trees, with a component for each tree.
 
@@ -194,15 +180,11 @@ class Charts(NamedTuple):
         return np.array([spans is not None for spans in self.spans], dtype=np.bool_)
 
     def joined(self) -> SpanForest:
-        """Make the forest of all sentences, with a component for each; words of all sentences are numbered together."""
-        return SpanForest.of(self.spans, self.grammar.start)
+        """Make the forest of all sentences, with a component for each."""
+        return SpanForest.of(self.spans)
 
     def possible(self, forest: Forest) -> Forest:
         """Take all weight from the leaf rules of any word, by which charts find a tree of an impossible sentence."""
         of_any = np.append(self.grammar.latent.rules.leaf[:, 1] == self.grammar.words.any_word, False)
         is_any = (forest.left < 0) & of_any[np.where(forest.left < 0, forest.rule, -1)]
         return forest._replace(rule=np.where(is_any, -1, forest.rule))
-
-    def weight(self) -> SignedLog:
-        """Estimate the probability of each sentence, (T,): the sum over the trees of its chart; 0 without a tree."""
-        return tree_weights(self.grammar.latent, self.possible(self.joined().forest))

@@ -36,7 +36,7 @@ from spectral_latent.grammar.options import GrammarOptions, Limits
 from spectral_latent.grammar.prefixes import Items, LatentPrefixes, prefix_forest
 from spectral_latent.inference import LeftCorners
 from spectral_latent.inspection import NamedOperators
-from spectral_latent.lexicon import EncodedWords, Lexicon, SpellingModel, WordCounts, WordEncoder, smooth_emissions
+from spectral_latent.lexicon import Lexicon, SpellingModel, WordCounts, WordEncoder, smooth_emissions
 from spectral_latent.model import LatentTreeModel, Member, NextWords, Partial, Prefixes, check_words
 from spectral_latent.model.analysis import Found, WeighedForest
 from spectral_latent.model.parts import Parts
@@ -55,14 +55,6 @@ _LONG = 100  # words; the beam of longer sentences is narrower
 _NARROWEST = 0.1  # the narrowest beam
 _UNLIKELY = 0.05  # the least estimate of an item's posterior, as a share of the least posterior of an edge
 _WIDER = 0.1  # the threshold of prefixes, as a share of the threshold of whole sentences; a prefix tells less
-
-
-def _beam_of_length(beam: float, n: int) -> float:
-    """Narrow a beam for a sentence of n words, with the fifth power of the length.
-
-    The items of a cell then become fewer as the cells become more, so that time grows with the square of the length
-    instead of the cube."""
-    return max(beam, min(beam * (n / _LONG) ** 5, _NARROWEST)) if n > _LONG else beam
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,14 +168,12 @@ class LatentGrammar(
 
     def parts(self, inputs: Sequence[Partial[Sentence, Constraints]], charts: Charts) -> Found:
         """Find the spans that sentences may have, with the names of symbols."""
-        forest, first, end = charts.joined()
+        forest, first, end, sentence = charts.joined()
         weighed = WeighedForest(charts.grammar.latent, forest)
-        sentence = charts.grammar.sentence_of(first)
-        start = charts.grammar.start[sentence]
         sign = weighed.weight().sign
         label = Vocabulary(self.part_names).numbers(map(self.name_of, self.symbols))[forest.symbol]
         posterior = self.options.with_signs(weighed.marginals(), sign[sentence])
-        items = Parts(sentence, first - start, end - start, label, posterior)
+        items = Parts(sentence, first, end, label, posterior)
         return Found(items.take(sign[sentence] != 0), sign != 0, weighed, items.take(forest.item))
 
     def with_limits(self, limits: Limits) -> Self:
@@ -215,16 +205,17 @@ class LatentGrammar(
         sentences: sentences of n words in all.
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
         Raises ValueError if there is not one tag for each word, or if a tag does not exist."""
-        words = self._encode(sentences, tags)
-        start = np.append(0, np.cumsum([len(sentence) for sentence in sentences], dtype=np.int64))
-        return SentenceGrammar(words, start, self.coarse, words.restrict(self.latent))
-
-    def _encode(self, sentences: Sequence[Sequence[str]], tags: IntArray | None) -> EncodedWords:
-        """Find the leaf rules of n words with tags (n,); arguments and errors are as for `for_sentences`."""
         if tags is not None:
             check_column("tags of words", tags, (sum(map(len, sentences)),), np.int64)
             check_range("tags of words", tags, -1, len(self.tags))
-        return self._encoder.encode(sentences, tags)
+        words = self._encoder.encode(sentences, tags)
+        start = np.cumsum([0, *map(len, sentences)], dtype=np.int64)
+        return SentenceGrammar(words, start, self.coarse, words.restrict(self._without_leaves))
+
+    @property
+    def _without_leaves(self) -> CompactOperators:
+        """The operators by which charts and given trees are weighed, whose leaf rules depend on the sentence."""
+        return self.latent
 
     def charts(
         self,
@@ -258,7 +249,7 @@ class LatentGrammar(
         spans: list[SpanForest | None] = []
         places = pairwise(grammar.start.tolist())
         for (first, end), allowed, more in zip(places, permits, wider or repeat(None, len(permits)), strict=True):
-            of_words = leaves.of_words(first, end)
+            of_words = leaves if len(sentences) == 1 else leaves.of_words(first, end)
             try:
                 chart = self._chart(grammar, of_words, allowed)
                 if chart is None and more is not None:
@@ -301,7 +292,11 @@ class LatentGrammar(
         try has no estimates, and the third try has all rules.  The next try has the beam of short sentences.  The last
         try has no beam, and each word also has the symbols of any word."""
         n = len(leaves.start) - 1
-        beam = _beam_of_length(self.options.beam, n)
+        # Narrow the beam of a long sentence with the fifth power of its length: the items of a cell become fewer as the
+        # cells become more, so that time grows with the square of the length instead of the cube.
+        beam = self.options.beam
+        if n > _LONG:
+            beam = max(beam, min(beam * (n / _LONG) ** 5, _NARROWEST))
         yield self._seen_rules, leaves, beam, OutsideEstimates.compute(self._neighbours, leaves, least)
         yield self._seen_rules, leaves, beam, None
         if self._all_rules is not self._seen_rules:
@@ -363,7 +358,7 @@ class LatentGrammar(
                 f"prefixes have no probabilities; train with the preset 'fast' or 'accurate', or with another estimator"
             )
         grammar, coarse, latent = self._left_corners
-        encoded = self._encode([words], tags)
+        encoded = self.for_sentences([words], tags).words
         weight = coarse.operators.leaf[encoded.source, 0] * encoded.factor
         leaves = CoarseLeaves.of(encoded.rules, weight, encoded.word)
         operators = encoded.restrict(latent.operators)
@@ -380,7 +375,7 @@ class LatentGrammar(
             self._check_length(len(words))
             prefixes = find()
             if not prefixes.is_whole:
-                forest, first, end = self.charts([words], tags).joined()
+                forest, first, end, _ = self.charts([words], tags).joined()
                 prefixes = find(Items(forest.symbol, first, end))
         except LimitError as error:
             warnings.warn(f"{error}, and has no surprisal; divide the sentence, or raise the limit", RuntimeWarning, 3)

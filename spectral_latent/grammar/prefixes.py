@@ -233,7 +233,7 @@ class LatentPrefixes(NamedTuple):
         end = np.repeat(np.arange(reached + 1), np.diff(spans.end_ptr))
         factors = np.where(end - spans.first > 1, corners.of_node[spans.forest.symbol], 1.0)
         # An item over words i ... j-1 is kept as α_ij / 2^(scale[j] - scale[i]); its exponent is multiplied in.
-        vectors, exponents = inside(operators, spans.forest, factors)
+        vectors, exponents, _ = inside(operators, spans.forest, factors)
         vectors *= np.exp2(exponents - (spans.scale[end] - spans.scale[spans.first]))[:, None]
         forward = np.zeros((reached + 1, *corners.first.shape))
         forward[0] = corners.first

@@ -121,7 +121,7 @@ class RuleBlock(NamedTuple):
 class Workspace(NamedTuple):
     """Room for the vectors of one rule.
 
-    pair: (3, Q) a vector in the pair space of a rule, and the images of both children in its terms.
+    pair: (3, Q) a vector in the pair space of a rule, and two more in its terms.
     of_items: (2, M) the vectors of two items."""
 
     pair: FloatArray
@@ -131,8 +131,26 @@ class Workspace(NamedTuple):
     def allocate(operators: PackedOperators) -> Workspace:
         """Make room for the rules of operators."""
         m_max = operators.leaf.shape[1]
-        width = max(m_max * m_max, operators.terms.max(initial=0))
-        return Workspace(np.empty((3, width)), np.empty((2, m_max)))
+        return Workspace(np.empty((3, max(m_max * m_max, operators.most_terms))), np.empty((2, m_max)))
+
+
+class ScaledVectors(NamedTuple):
+    """Vectors of I items: item i has the vector vectors[i] · 2^exponents[i].
+
+    vectors: (I, M) the normalised vectors, padded with zeros beyond the states of the item's symbol.
+    exponents: (I,) the exponents of the vectors; very low (`EMPTY`) for a vector of zeros.
+    images: (2 E, T) of inside vectors, the images of both children of each edge in the up to T terms of its rule."""
+
+    vectors: FloatArray
+    exponents: IntArray
+    images: FloatArray = np.empty((0, 0))
+
+    @staticmethod
+    def zeros(operators: ObservableOperators, forest: Forest, n_images: int = 0) -> ScaledVectors:
+        """Make a vector of zeros for each item, and room for images."""
+        n_items = len(forest.symbol)
+        images = np.empty((n_images, operators.packed.most_terms))
+        return ScaledVectors(np.zeros((n_items, operators.root.shape[1])), np.full(n_items, EMPTY), images)
 
 
 @pass_part
@@ -149,22 +167,21 @@ def block_of(operators: PackedOperators, r: int) -> RuleBlock:
 
 
 @pass_part
-def add_pair(
-    block: RuleBlock, left: FloatArray, b: int, right: FloatArray, c: int, scale: float, pair: FloatArray
-) -> None:
-    """Add to pair[0], (Q,), `scale` times the image of two children, y = left[b] and z = right[c], in pair space."""
+def add_pair(block: RuleBlock, inside: ScaledVectors, b: int, c: int, row: int, scale: float, pair: FloatArray) -> None:
+    """Add to pair[0], (Q,), `scale` times the image of the vectors y and z of two items; keep their images in terms."""
+    vectors, _, images = inside
     if block.terms:
         # Factored: coordinate q is (second[q] · y) (third[q] · z).
-        multiply(block.data, block.second, block.terms, block.m_b, left, b, pair, 1)
-        multiply(block.data, block.third, block.terms, block.m_c, right, c, pair, 2)
+        multiply(block.data, block.second, block.terms, block.m_b, vectors, b, images, row)
+        multiply(block.data, block.third, block.terms, block.m_c, vectors, c, images, row + 1)
         for q in range(block.terms):
-            pair[0, q] += scale * pair[1, q] * pair[2, q]
+            pair[0, q] += scale * images[row, q] * images[row + 1, q]
     else:
         # Multiplied out: the outer product of y and z, row by row.
         for j in range(block.m_b):
-            weight = scale * left[b, j]
+            weight = scale * vectors[b, j]
             for k in range(block.m_c):
-                pair[0, unsigned(j * block.m_c + k)] += weight * right[c, k]
+                pair[0, unsigned(j * block.m_c + k)] += weight * vectors[c, k]
 
 
 @pass_part
@@ -180,14 +197,13 @@ def parent_to_pair(block: RuleBlock, vectors: FloatArray, a: int, pair: FloatArr
 
 
 @pass_part
-def pair_to_right(block: RuleBlock, pair: FloatArray, left: FloatArray, b: int, to_children: FloatArray) -> None:
-    """Set to_children[1], (M,), to the derivative of pair[0] · pair(y, z) by z, for y = left[b].
-
-    The numbers of pair[1], (Q,), are overwritten."""
+def pair_to_right(
+    block: RuleBlock, pair: FloatArray, inside: ScaledVectors, b: int, row: int, to_children: FloatArray
+) -> None:
+    """Set to_children[1], (M,), to the derivative of pair[0] · pair(y, z) by z alone; see `pair_to_children`."""
     if block.terms:
-        multiply(block.data, block.second, block.terms, block.m_b, left, b, pair, 1)
         for q in range(block.terms):
-            pair[1, q] *= pair[0, q]
+            pair[1, q] = pair[0, q] * inside.images[row, q]
         multiply_transposed(block.data, block.third, block.terms, block.m_c, pair, 1, to_children, 1)
     else:
         # pair[0] is a matrix (m_b, m_c): apply its transpose to y.
@@ -195,24 +211,22 @@ def pair_to_right(block: RuleBlock, pair: FloatArray, left: FloatArray, b: int, 
             to_children[1, k] = 0.0
         for j in range(block.m_b):
             for k in range(block.m_c):
-                to_children[1, k] += pair[0, unsigned(j * block.m_c + k)] * left[b, j]
+                to_children[1, k] += pair[0, unsigned(j * block.m_c + k)] * inside.vectors[b, j]
 
 
 @pass_part
 def pair_to_children(
-    block: RuleBlock, pair: FloatArray, left: FloatArray, b: int, right: FloatArray, c: int, to_children: FloatArray
+    block: RuleBlock, pair: FloatArray, inside: ScaledVectors, b: int, c: int, row: int, to_children: FloatArray
 ) -> None:
-    """Set to_children (2, M) to the derivatives of pair[0] · pair(y, z) by y = left[b] and by z = right[c].
+    """Set to_children (2, M) to the derivatives of pair[0] · pair(y, z) by y and z, the vectors of items b and c.
 
-    The numbers of pair[1] and pair[2], (Q,), are overwritten."""
+    images[row] and images[row + 1] are those of `add_pair`.  The numbers of pair[1] and pair[2] are overwritten."""
+    vectors, _, images = inside
     if block.terms:
         # The derivative of pair[0, q] (second[q] · y) (third[q] · z) by y is pair[0, q] (third[q] · z) second[q].
-        multiply(block.data, block.second, block.terms, block.m_b, left, b, pair, 1)
-        multiply(block.data, block.third, block.terms, block.m_c, right, c, pair, 2)
         for q in range(block.terms):
-            in_left, in_right = pair[1, q], pair[2, q]
-            pair[1, q] = pair[0, q] * in_right
-            pair[2, q] = pair[0, q] * in_left
+            pair[1, q] = pair[0, q] * images[row + 1, q]
+            pair[2, q] = pair[0, q] * images[row, q]
         multiply_transposed(block.data, block.second, block.terms, block.m_b, pair, 1, to_children, 0)
         multiply_transposed(block.data, block.third, block.terms, block.m_c, pair, 2, to_children, 1)
     else:
@@ -223,25 +237,9 @@ def pair_to_children(
             total = 0.0
             for k in range(block.m_c):
                 weight = pair[0, unsigned(j * block.m_c + k)]
-                total += weight * right[c, k]
-                to_children[1, k] += weight * left[b, j]
+                total += weight * vectors[c, k]
+                to_children[1, k] += weight * vectors[b, j]
             to_children[0, j] = total
-
-
-class ScaledVectors(NamedTuple):
-    """Vectors of I items: item i has the vector vectors[i] · 2^exponents[i].
-
-    vectors: (I, M) the normalised vectors, padded with zeros beyond the states of the item's symbol.
-    exponents: (I,) the exponents of the vectors; very low (`EMPTY`) for a vector of zeros."""
-
-    vectors: FloatArray
-    exponents: IntArray
-
-    @staticmethod
-    def zeros(operators: ObservableOperators, forest: Forest) -> ScaledVectors:
-        """Make a vector of zeros for each item."""
-        shape = forest.n_items, operators.root.shape[1]
-        return ScaledVectors(np.zeros(shape), np.full(forest.n_items, EMPTY))
 
 
 @pass_part
@@ -285,7 +283,7 @@ def _multiply(vectors: FloatArray, item: int, m: int, factor: float) -> None:
 @pass_part
 def _add(total: ScaledVectors, item: int, parts: FloatArray, row: int, m: int, exponent: int) -> None:
     """Add parts[row, :m] 2^exponent to the vector of an item; the row of parts (n, M) may be normalised in place."""
-    vectors, exponents = total
+    vectors, exponents, _ = total
     size = 0.0
     for i in range(m):
         size += abs(parts[row, i])
@@ -320,7 +318,7 @@ def _apply(
     operators: PackedOperators, forest: Forest, inside: ScaledVectors, edge: int, end: int, m_a: int, room: Workspace
 ) -> int:
     """Set room.of_items[0, :m_a] to the inside vector of a run of edges with one rule; return its exponent."""
-    vectors, exponents = inside
+    vectors, exponents, _ = inside
     pair, out = room
     r = forest.rule[edge]
     b = forest.left[edge]
@@ -356,8 +354,7 @@ def _apply(
         for e in range(edge, end):
             b, c = forest.left[e], forest.right[e]
             scale = _power(exponents[b] + exponents[c] - top)
-            if scale > 0.0:
-                add_pair(block, vectors, b, vectors, c, scale, pair)
+            add_pair(block, inside, b, c, 2 * e, scale, pair)
         # Apply the matrix from pair space to the parent once.
         pair_to_parent(block, pair, out)
     return top
@@ -368,7 +365,7 @@ def inside_pass(
     operators: PackedOperators, forest: Forest, factors: FloatArray, inside: ScaledVectors, room: Workspace
 ) -> None:
     """Compute inside vectors, each times the factor (I,) of its item."""
-    vectors, exponents = inside
+    vectors, exponents, _ = inside
     # Children come before parents, so that the vectors of children are finished before they are used.
     for item in range(len(forest.symbol)):
         # An unknown symbol has no states.
@@ -399,7 +396,7 @@ def outside_pass(
 
     to_left: whether left children get vectors, too; in a chain, they are leaves whose vectors nobody reads."""
     states, symbol = operators.states, forest.symbol
-    vectors, exponents = outside
+    vectors, exponents, _ = outside
     pair, to_children = room
     # A root begins with the root weights of its symbol.
     for item in forest.root:
@@ -448,9 +445,9 @@ def outside_pass(
                         to_children[0, 0] = pair[0, 0] * inside.vectors[c, 0]
                         to_children[1, 0] = pair[0, 0] * inside.vectors[b, 0]
                     elif to_left:
-                        pair_to_children(block, pair, inside.vectors, b, inside.vectors, c, to_children)
+                        pair_to_children(block, pair, inside, b, c, 2 * e, to_children)
                     else:
-                        pair_to_right(block, pair, inside.vectors, b, to_children)
+                        pair_to_right(block, pair, inside, b, 2 * e, to_children)
                     if to_left:
                         _add(outside, b, to_children, 0, block.m_b, above + inside.exponents[c])
                     _add(outside, c, to_children, 1, block.m_c, above + inside.exponents[b])

@@ -466,9 +466,9 @@ def _find_best(
 
 def _best(forest: Forest, weights: FloatArray) -> Derivations:
     """Find the best derivation of each component that has one, given the weights (E,) of the edges."""
-    score = np.full(forest.n_items, -np.inf)
-    number = np.full(forest.n_items, -1)
-    parts = np.empty((3, forest.n_items), dtype=np.int64)
+    score = np.full(len(forest.symbol), -np.inf)
+    number = np.full(len(score), -1)
+    parts = np.empty((3, len(score)), dtype=np.int64)
     root = np.empty(len(forest.root), dtype=np.int64)
     n_parts, n_found = _find_best(forest, weights, score, number, parts, root)
     root = root[:n_found]

@@ -44,7 +44,6 @@ from spectral_latent.inference._kernels import (
     edge_pass,
     inside_pass,
     marginal_pass,
-    multiply,
     multiply_transposed,
     outside_pass,
     root_pass,
@@ -67,6 +66,7 @@ __all__ = [
 
 _LEAST_FACTOR = 1e-100  # between these two factors, no vector under- or overflows
 _LARGEST_FACTOR = 1e100
+_LOG_2 = math.log(2.0)
 
 
 class SignedLog(NamedTuple):
@@ -108,9 +108,9 @@ class SignedLog(NamedTuple):
         >>> SignedLog.from_scaled(np.array([-0.5, 0.0]), np.array([-4000, 3]))
         SignedLog(sign=array([-1,  0]), log=array([-2773.28186943,           -inf]))
         """
-        with np.errstate(divide="ignore"):
-            log = np.log(np.abs(mantissa)) + exponent * np.log(2.0)
-        return SignedLog(np.sign(mantissa).astype(np.int64), log)
+        log = np.full(len(mantissa), -np.inf)
+        np.log(np.abs(mantissa), out=log, where=mantissa != 0.0)
+        return SignedLog(np.sign(mantissa).astype(np.int64), log + exponent * _LOG_2)
 
     @staticmethod
     def mean(weights: Sequence[SignedLog]) -> SignedLog:
@@ -133,11 +133,14 @@ class SignedLog(NamedTuple):
             return SignedLog(np.sign(total).astype(np.int64), top + np.log(np.abs(total)))
 
 
-def _check_vectors(operators: ObservableOperators, forest: Forest, *parts: ScaledVectors) -> None:
-    """Raise ValueError unless there is a vector of the right length for each item of the forest."""
-    for vectors, exponents in parts:
+def _check_vectors(operators: ObservableOperators, forest: Forest, *parts: ScaledVectors, images: bool = False) -> None:
+    """Raise ValueError unless there is a vector for each item, and if asked, images of the first part at each edge."""
+    for vectors, exponents, _ in parts:
         check_column("vectors of the forest's items", vectors, (forest.n_items, operators.root.shape[1]), np.float64)
         check_column("exponents of the forest's items", exponents, (forest.n_items,), np.int64)
+    if images:
+        shape = (2 * forest.n_edges, operators.packed.most_terms)
+        check_column("images of the forest's edges", parts[0].images, shape, np.float64)
 
 
 def _check_factors(forest: Forest, factors: FloatArray | None) -> FloatArray:
@@ -167,21 +170,12 @@ def inside(operators: ObservableOperators, forest: Forest, factors: FloatArray |
     [0.8]
     """
     check_rules(operators, forest)
-    factors = _check_factors(forest, factors)
-    return trusted_inside(operators, forest, factors)
-
-
-def trusted_inside(operators: ObservableOperators, forest: Forest, factors: FloatArray | None = None) -> ScaledVectors:
-    """Compute what `inside` does, over a forest that this library has built with rules of the operators.
-
-    factors: (I,) the factor of each item; 1 if not given."""
-    factors = np.ones(forest.n_items) if factors is None else factors
-    return _inside(operators, forest, factors, Workspace.allocate(operators.packed))
+    return _inside(operators, forest, _check_factors(forest, factors), Workspace.allocate(operators.packed))
 
 
 def _inside(operators: ObservableOperators, forest: Forest, factors: FloatArray, room: Workspace) -> ScaledVectors:
     """Run the inside pass with the factor (I,) of each item."""
-    vectors = ScaledVectors.zeros(operators, forest)
+    vectors = ScaledVectors.zeros(operators, forest, 2 * len(forest.rule))
     inside_pass(operators.packed, forest, factors, vectors, room)
     return vectors
 
@@ -199,7 +193,7 @@ def trusted_posteriors(
     outer = ScaledVectors.zeros(operators, forest)
     outside_pass(operators.packed, forest, factors, inner, outer, room, to_left)
     total, exponent = root_sums(operators, forest, inner)
-    marginal = np.zeros(forest.n_items)
+    marginal = np.zeros(len(factors))
     marginal_pass(forest, factors, inner, outer, total, exponent, marginal)
     return marginal, np.sign(total).astype(np.int64)
 
@@ -216,7 +210,7 @@ def outside(
     factors: (I,) the factor of each item, as in `inside`; 1 if not given."""
     check_rules(operators, forest)
     factors = _check_factors(forest, factors)
-    _check_vectors(operators, forest, inside_vectors)
+    _check_vectors(operators, forest, inside_vectors, images=True)
     vectors = ScaledVectors.zeros(operators, forest)
     outside_pass(operators.packed, forest, factors, inside_vectors, vectors, Workspace.allocate(operators.packed), True)
     return vectors
@@ -240,10 +234,11 @@ def total_weight(operators: ObservableOperators, forest: Forest, inside_vectors:
     return SignedLog.from_scaled(*root_sums(operators, forest, inside_vectors))
 
 
-def tree_weights(operators: ObservableOperators, forest: Forest) -> SignedLog:
+def tree_weights(operators: ObservableOperators, forest: Forest, factors: FloatArray | None = None) -> SignedLog:
     """Sum over derivations like `total_weight`, (C,): for s-trees, the sums are the estimates p̂ of Figure 4.
 
     forest: a forest of C components, such as T s-trees.
+    factors: (I,) the factor of each item, as in `inside`.
 
     >>> from spectral_latent.trees import Rules, SkeletalTrees
     >>> tree = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[0], root=[0])
@@ -252,7 +247,14 @@ def tree_weights(operators: ObservableOperators, forest: Forest) -> SignedLog:
     >>> np.exp(tree_weights(operators, Forest.of_trees(tree, tree.rules)).log).round(3)
     array([0.4])
     """
-    return SignedLog.from_scaled(*root_sums(operators, forest, inside(operators, forest)))
+    check_rules(operators, forest)
+    return trusted_weights(operators, forest, factors)
+
+
+def trusted_weights(operators: ObservableOperators, forest: Forest, factors: FloatArray | None = None) -> SignedLog:
+    """Compute what `tree_weights` does, (C,), over a forest that this library has built with rules of the operators."""
+    inner = _inside(operators, forest, _check_factors(forest, factors), Workspace.allocate(operators.packed))
+    return SignedLog.from_scaled(*root_sums(operators, forest, inner))
 
 
 def item_component(forest: Forest) -> IntArray:
@@ -316,7 +318,7 @@ def edge_marginals(
     array([0.25, 0.75])
     """
     check_rules(operators, forest)
-    _check_vectors(operators, forest, inside_vectors, outside_vectors)
+    _check_vectors(operators, forest, inside_vectors, outside_vectors, images=True)
     product = np.zeros(forest.n_edges)
     exponent = np.full(forest.n_edges, EMPTY)
     packed = operators.packed
@@ -394,25 +396,26 @@ def _add_to_factors(
     inside: FloatArray,
     b: int,
     c: int,
+    images: FloatArray,
+    row: int,
     pair: FloatArray,
 ) -> None:
-    """Add `scale` times the derivatives of a factored tensor to its numbers; pair has room for vectors (3, Q)."""
+    """Add `scale` times the derivatives of a factored tensor to its numbers; pair has room for vectors (3, Q).
+
+    images[row] and images[row + 1] are the images of the children in the terms."""
     data, first, second, third, terms, _, m_a, m_b, m_c = block
-    # Map each of the three vectors to the terms.
     multiply_transposed(data, first, m_a, terms, outside, a, pair, 0)
-    multiply(data, second, terms, m_b, inside, b, pair, 1)
-    multiply(data, third, terms, m_c, inside, c, pair, 2)
     # The first factor (m_a, Q): the parent's outside vector times the images of both children in the term.
     for h in range(m_a):
         weight = scale * outside[a, h]
         for q in range(terms):
-            total[unsigned(first + h * terms + q)] += weight * pair[1, q] * pair[2, q]
+            total[unsigned(first + h * terms + q)] += weight * images[row, q] * images[row + 1, q]
     # The second and third factors, (Q, m_b) and (Q, m_c): a child's inside vector times the two other images.
     for q in range(terms):
-        weight = scale * pair[0, q] * pair[2, q]
+        weight = scale * pair[0, q] * images[row + 1, q]
         for j in range(m_b):
             total[unsigned(second + q * m_b + j)] += weight * inside[b, j]
-        weight = scale * pair[0, q] * pair[1, q]
+        weight = scale * pair[0, q] * images[row, q]
         for k in range(m_c):
             total[unsigned(third + q * m_c + k)] += weight * inside[c, k]
 
@@ -451,7 +454,7 @@ def _add_derivatives(
             else:
                 block = block_of(operators, r)
                 if block.terms:
-                    _add_to_factors(total, block, scale, above, item, below, b, c, pair)
+                    _add_to_factors(total, block, scale, above, item, below, b, c, inside.images, 2 * edge, pair)
                 else:
                     _add_outer(total, block, scale, above, item, below, b, c)
 
@@ -485,7 +488,7 @@ def expected_counts(operators: ObservableOperators, forest: Forest, times: Float
     numbers = (operators.leaf, operators.unary, operators.binary.data)
     derivatives = _Derivatives(*(np.zeros_like(array) for array in numbers))
     totals = _ComponentTotals(total[component], exponent[component], times[component])
-    pair, _ = Workspace.allocate(operators.packed)
+    pair = Workspace.allocate(operators.packed).pair
     _add_derivatives(operators.packed, forest, inside_vectors, outside_vectors, totals, derivatives, pair)
     # The derivative by a number of a root is the inside vector of the item at the root, over Z.
     root = np.zeros_like(operators.root)

@@ -266,7 +266,7 @@ class LeftCorners:
         by_symbol = np.argsort(symbol, kind="stable")
         items = (first[by_symbol], symbol[by_symbol], inside[by_symbol])
         packed = self.operators.packed
-        pair, _ = Workspace.allocate(packed)
+        pair = Workspace.allocate(packed).pair
         right = np.zeros_like(self.first)
         rows = np.ascontiguousarray(forward).reshape(-1, self.first.shape[1])
         total = np.empty((2, pair.shape[1]))

@@ -312,21 +312,19 @@ class WordEncoder:
         distinct = dict.fromkeys(keys)
         if not found.keys() >= distinct.keys():
             self._look_up([key for key in distinct if key not in found], found)
-        of_each = list(map(found.__getitem__, distinct))
-        numbers = Vocabulary(of_each)  # known words with the same rules are one word
-        number = dict(zip(distinct, numbers.numbers(of_each).tolist(), strict=True))
+        of_rules: dict[_WordRules, int] = {}  # known words with the same rules are one word
+        number = {key: of_rules.setdefault(found[key], len(of_rules)) for key in distinct}
         word = np.fromiter(map(number.__getitem__, keys), dtype=np.int64, count=len(keys))
-        sources, factors, likelies = zip(*map(_COLUMNS, [*numbers.names, self._any_word]), strict=True)
-        source, factor, likely = (np.concatenate(columns) for columns in (sources, factors, likelies))
-        terminal = np.repeat(np.arange(len(sources)), list(map(len, sources)))
+        columns = list(zip(*map(_COLUMNS, [*of_rules, self._any_word]), strict=True))
+        source, factor, likely = map(np.concatenate, columns)
+        terminal = np.repeat(np.arange(len(columns[0])), list(map(len, columns[0])))
         if likely_only:
             source, factor, terminal, likely = (column[likely] for column in (source, factor, terminal, likely))
         symbol = self._symbol[source]
-        order = np.argsort(symbol * len(sources) + terminal)
-        rules = np.empty((len(order), 2), dtype=np.int64)
-        rules[:, 0] = symbol[order]
-        rules[:, 1] = terminal[order]
-        return EncodedWords(word, len(numbers), rules, source[order], factor[order], likely[order])
+        order = np.argsort(symbol * len(columns[0]) + terminal)
+        rules = np.stack([symbol[order], terminal[order]], axis=1)
+        rules.setflags(write=False)
+        return EncodedWords(word, len(of_rules), rules, source[order], factor[order], likely[order])
 
     def _look_up(self, places: Sequence[_Key], found: dict[_Key | int, _WordRules]) -> None:
         """Find the rules of words, and remember them: by the word, and those of a known word also by its key."""

@@ -8,8 +8,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from spectral_latent._options import counted
-from spectral_latent.inference import SignedLog, inside, marginals, outside, total_weight
-from spectral_latent.inference.inside_outside import root_sums, trusted_inside
+from spectral_latent.inference import SignedLog, inside, marginals, outside, tree_weights
+from spectral_latent.inference.inside_outside import trusted_weights
 from spectral_latent.model.parts import Parts
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
@@ -37,11 +37,8 @@ class WeighedForest(NamedTuple):
 
     def weight(self) -> SignedLog:
         """Sum the weights of the derivations of each component."""
-        if self.trusted:
-            inner = trusted_inside(self.operators, self.forest, self.factors)
-            sign, log = SignedLog.from_scaled(*root_sums(self.operators, self.forest, inner))
-        else:
-            sign, log = total_weight(self.operators, self.forest, inside(self.operators, self.forest, self.factors))
+        compute = trusted_weights if self.trusted else tree_weights
+        sign, log = compute(self.operators, self.forest, self.factors)
         return SignedLog(sign, log + self.log_factor)
 
     def marginals(self) -> FloatArray:

@@ -29,11 +29,7 @@ import numpy as np
 from spectral_latent._compiled import check_column
 from spectral_latent._options import AtLeast, Count, ShortRepr, checked, counted
 from spectral_latent.files import StoredModel
-from spectral_latent.inference import (
-    SignedLog,
-    n_best_derivations,
-    sample_trees,
-)
+from spectral_latent.inference import SignedLog, n_best_derivations, sample_trees
 from spectral_latent.inference.inside_outside import item_component
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.model.analysis import Analysis, Found, WeighedForest, explain
@@ -323,7 +319,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
             raise ValueError(f"there must be charts of each of the {len(self.members)} members, not of {len(charts)}")
         if len(charts) > 1 and not len(self.part_names):
             raise ValueError(f"the members of a {type(self).__name__} have no parts in common; give it one member")
-        found = []
+        found: list[Found] = []
         for member, of_member, numbers in zip(self.members, charts, self._part_numbers, strict=True):
             alone = member.parts(inputs, of_member)
             if not isinstance(alone, Found):
@@ -333,8 +329,9 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
                     f"{type(member).__name__}.parts must tell of each of the {len(inputs)} inputs whether it is "
                     f"derived, not of {len(alone.is_derived)}"
                 )
-            found.append(alone.renumbered(numbers) if len(numbers) else alone)
-        parts = average([each.parts for each in found], np.sum([each.is_derived for each in found], axis=0))
+            found.append(alone.renumbered(numbers) if len(charts) > 1 else alone)
+        of_members, are_derived, *_ = zip(*found, strict=True)
+        parts = average(of_members, sum(are_derived))
         return Analysis(inputs, charts, found, parts, parts)
 
     @property
@@ -401,12 +398,12 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         scored: whether to compute p̂ of trees.
         settings: further settings of the formalism."""
         analysis = self.assemble(analysis, n_best, **settings)
-        n_trees = sum(map(len, analysis.trees))
-        weight = self.score_trees(analysis) if scored and n_trees else SignedLog.unknown(n_trees)
-        weights = zip(weight.sign.tolist(), weight.log.tolist(), strict=True)
+        is_scored = scored and any(analysis.trees)
+        weight = self.score_trees(analysis) if is_scored else SignedLog.unknown(sum(map(len, analysis.trees)))
+        sign, log = iter(weight.sign.tolist()), iter(weight.log.tolist())
         parses: list[Parses[Tree]] = self.several()
         for at, of_input in enumerate(analysis.trees):
-            found = Parses(Parse(tree, *next(weights)) for tree in of_input)
+            found = Parses(map(Parse, of_input, sign, log))
             if not found and (flat := self.fallback(analysis, at)) is not None:
                 found.append(Parse(flat, 0, -np.inf, is_fallback=True))
             parses.append(found)
@@ -488,7 +485,10 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         constraints: what is known of its tree, for formalisms with constraints; None for nothing.
         settings: further settings of the formalism, which the class names.
         Raises ValueError if the formalism has no tree for the input."""
-        parses = self.parse_nbest(given, 1, constraints=constraints, **settings)
+        if settings:
+            self._check_settings(1, **settings)
+        known = given if constraints is None else Partial(given, constraints)
+        (parses,) = _parses_of(self, [self.checked(known, **settings)], 1, settings)
         if not parses:
             raise ValueError("the model has no tree for this input")
         return parses[0]
@@ -501,8 +501,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         Raises ValueError if n_best < 1, or if the input or the constraints do not fit the model."""
         self._check_settings(n_best, **settings)
         known = given if constraints is None else Partial(given, constraints)
-        (parses,) = self.parses(self.analyse([self.checked(known, **settings)]), n_best, **settings)
-        return parses
+        return _parses_of(self, [self.checked(known, **settings)], n_best, settings)[0]
 
     def parse_all(
         self, inputs: Iterable[Any], n_best: int = 1, *, jobs: int | None = 1, **settings: Any

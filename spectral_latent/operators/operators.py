@@ -309,6 +309,7 @@ class PackedOperators(NamedTuple):
     offset: IntArray  # (R2 + 1,)
     terms: IntArray  # (R2,)
     data: FloatArray  # flat
+    most_terms: int  # the largest number of terms
 
 
 def _view(column: NDArray[Any]) -> NDArray[Any]:
@@ -382,8 +383,8 @@ class ObservableOperators(RuleTable):
     def packed(self) -> PackedOperators:
         """View the operators as flat arrays that cannot be written to."""
         tensors = (self.binary.offset, self.binary.terms, self.binary.data)
-        columns = (self.states, self.root, self.leaf, self.unary, self.rules.binary, *tensors)
-        return PackedOperators(*map(_view, columns))
+        columns = [self.states, self.root, self.leaf, self.unary, self.rules.binary, *tensors]
+        return PackedOperators._make([*map(_view, columns), int(self.binary.terms.max(initial=0))])
 
     @staticmethod
     def probabilities_of(numbers: Counts | ObservableOperators) -> ObservableOperators:
@@ -403,18 +404,14 @@ class ObservableOperators(RuleTable):
         rows = (table.root / table.root.sum(), table.leaf, table.unary, table.binary)
         return ObservableOperators(table.rules, table.states, *rows, probabilities=True)
 
-    def to_dense(self) -> ObservableOperators:
-        """Multiply out all factored tensors."""
-        return replace(self, binary=Tensors.of(Tensor.of_dense(tensor.to_dense()) for tensor in self.binary))
-
-    def with_leaf_rules(self, rules: IntArray, leaf: FloatArray) -> ObservableOperators:
+    def with_leaf_rules(self, rules: IntArray, leaf: FloatArray, *, trusted: bool = False) -> ObservableOperators:
         """Replace all leaf rules, for example by the rules of the terminals of one forest; other rules are shared.
 
         The other rules are not checked again, because they are read-only.
 
         rules: (R, 2) symbol and terminal of each rule.
         leaf: (R, M) the vectors of the rules.
-        Raises ValueError as the class does.
+        trusted: whether they are rules of these symbols for certain; otherwise, raises ValueError as the class does.
 
         >>> rules = Rules(np.array([[0, 7]]), np.empty((0, 2), int), np.empty((0, 3), int))
         >>> operators = ObservableOperators(
@@ -422,7 +419,8 @@ class ObservableOperators(RuleTable):
         >>> operators.with_leaf_rules(np.array([[0, 0], [0, 1]]), np.array([[0.5], [0.75]])).leaf.ravel()
         array([0.5 , 0.75])
         """
-        _check_leaves(rules, leaf, *self.root.shape)
+        if not trusted:
+            _check_leaves(rules, leaf, *self.root.shape)
         operators = object.__new__(ObservableOperators)
         own = Rules(read_only(rules), self.rules.unary, self.rules.binary)
         packed = self.packed._replace(leaf=_view(leaf))
@@ -435,7 +433,7 @@ class ObservableOperators(RuleTable):
         rules: (n, 2) symbol and terminal of each new rule.
         source: (n,) the present leaf rule whose vector each new rule takes.
         factor: (n,) the factor of this vector."""
-        return self.with_leaf_rules(rules, self.leaf[source] * factor[:, None])
+        return self.with_leaf_rules(rules, self.leaf[source] * factor[:, None], trusted=True)
 
     def restrict(self, rules: Rules, symbol: IntArray, terminal: IntArray) -> ObservableOperators:
         """Select some symbols and rules, as every table does, and the singular values of the symbols.

@@ -107,7 +107,9 @@ def test_charts_are_sums_over_the_trees_that_obey(model: ConstituencyModel, cons
     wanted = {parse.tree: parse.log for parse in every if obeys(parse.tree, constraints)}
     assert 0 < len(wanted) < len(every)
     (chart,) = model.chart([model.checked(Partial(tuple(WORDS), constraints))])
-    assert chart.weight().log[0] == pytest.approx(np.logaddexp.reduce(list(wanted.values())), rel=1e-9)
+    assert model.grammar.forest(chart).weight().log[0] == pytest.approx(
+        np.logaddexp.reduce(list(wanted.values())), rel=1e-9
+    )
     found = model.parse_nbest(WORDS, 10_000, constraints=constraints)
     assert {parse.tree: parse.log for parse in found if parse.sign} == pytest.approx(wanted)
     assert model.parse(WORDS, constraints=constraints) == found[0]

@@ -20,7 +20,6 @@ from spectral_latent.constituency.forests import PhraseColumns
 from spectral_latent.constituency.tree import (
     ChainLabels,
     Constituent,
-    list_constituents,
 )
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.estimation import ESTIMATORS
@@ -158,22 +157,6 @@ def test_trees_that_share_phrases_weigh_as_much_as_alone() -> None:
         assert np.isfinite(alone).all()
         np.testing.assert_allclose(model.score(some).log, alone, rtol=1e-12)
         np.testing.assert_allclose(model.score(map(deepcopy, some)).log, alone, rtol=1e-12)
-
-
-def test_values_of_shared_constituents_are_those_of_each_tree() -> None:
-    some = list(parse_brackets("(S (A (B a)) (S (A b) (X (Y (A c))))) (X (A (B a)) (S (A b) (X (Y (A c)))))"))
-    parts = [part for tree in some for part in list_constituents(tree)]
-    value = {part: float(number) for number, part in enumerate(parts, start=1)}
-    del value[Constituent(0, 1, "B", True)]
-    labels = ChainLabels([tuple({part.label for part in parts})])
-    size = len(labels.names)
-    rows = [(0, part.first, part.end, labels.names.index(part.label) + size * part.is_tag) for part in value]
-    order = np.random.default_rng(0).permutation(len(rows))
-    labelled = Parts(*np.array(rows)[order].T, np.array(list(value.values()))[order])
-    found = PhraseColumns.of([some, some[:1]], np.array([0, 3, 6])).values(labelled, labels, np.array([0, 3, 6]))
-    for tree, row in zip(some, found, strict=False):
-        assert row.tolist() == [value.get(part, 0.0) for part in list_constituents(tree)]
-    assert not found[2].any()  # the words of another sentence
 
 
 def test_several_grammars_average_posteriors_and_probabilities() -> None:

@@ -79,7 +79,7 @@ class Grammar(NamedTuple):
         grammar = CoarseGrammar.of(self.coarse, np.ones(len(self.symbols)))
         chart = prune_chart(grammar, leaves_of(self.coarse, terminals), beam=0.0, threshold=0.0)
         assert chart is not None
-        spans = SpanForest.of([chart], np.array([0, len(terminals)]))
+        spans = SpanForest.of([chart])
         is_right = mark_right_heads(self.symbols.names, self.coarse.rules.binary)
         return split_by_heads(spans.forest, is_right, spans.first, len(terminals))
 

@@ -29,6 +29,7 @@ from tests.oracles import (
     Rule,
     all_rules,
     columns,
+    dense_of,
     proper,
     random_lpcfg,
     tree_strategy,
@@ -83,7 +84,7 @@ POPULATIONS = {
 
 def expected_counts_of(model: ObservableOperators) -> ObservableOperators:
     """How often each rule occurs with each choice of states in one tree on average."""
-    return model.to_dense().scale(mean_node_counts(model))
+    return dense_of(model).scale(mean_node_counts(model))
 
 
 def population_moments(model: ObservableOperators, rng: np.random.Generator) -> Moments:

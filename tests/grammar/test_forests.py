@@ -82,7 +82,7 @@ def posteriors(operators: ObservableOperators, forest: Forest) -> tuple[np.ndarr
 def spans_of(operators: ObservableOperators, terminals: IntArray, beam: float, threshold: float) -> SpanForest | None:
     grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
     chart = prune_chart(grammar, leaves_of(operators, terminals), beam, threshold)
-    return None if chart is None else SpanForest.of([chart], np.array([0, len(terminals)]))
+    return None if chart is None else SpanForest.of([chart])
 
 
 def built(operators: ObservableOperators, terminals: IntArray, beam: float, threshold: float) -> Forest | None:
@@ -167,7 +167,7 @@ def test_pruning_keeps_the_edges_of_sufficient_posterior(seed: int, threshold: f
     terminals = rng.integers(0, N_TERMINALS, 8)
     spans = spans_of(operators, terminals, beam=0.0, threshold=threshold)
     assert spans is not None
-    forest, first, end = spans
+    forest, first, end, _ = spans
     names = list(zip(forest.symbol.tolist(), first.tolist(), end.tolist(), strict=True))
     found = {
         item: {
@@ -234,7 +234,7 @@ def test_spans_are_those_of_the_words_below() -> None:
     operators = random_grammar(rng)
     spans = spans_of(operators, rng.integers(0, N_TERMINALS, 9), beam=1e-9, threshold=1e-6)
     assert spans is not None
-    forest, first, end = spans
+    forest, first, end, _ = spans
     assert (first[forest.root] == 0).all() and (end[forest.root] == 9).all()
     for item, left, right in zip(forest.item, forest.left, forest.right, strict=True):
         if left < 0:
@@ -252,7 +252,7 @@ def test_leaf_rules_that_are_not_used_are_as_if_they_were_not_there() -> None:
     chart = prune_chart(grammar, leaves_of(operators, terminals, used), 0.0, 0.0)
     other = spans_of(fewer, terminals, beam=0.0, threshold=0.0)
     assert chart is not None and other is not None
-    one = SpanForest.of([chart], np.array([0, len(terminals)]))
+    one = SpanForest.of([chart])
     rule = other.forest.rule.copy()
     is_leaf = other.forest.left < 0
     rule[is_leaf] = np.flatnonzero(used)[rule[is_leaf]]
@@ -334,10 +334,9 @@ def test_cells_are_filled_alike_however_many_words_at_a_time(monkeypatch: pytest
     operators = random_grammar(np.random.default_rng(7))
     terminals = np.random.default_rng(8).integers(0, N_TERMINALS, 20)
     grammar, leaves = CoarseGrammar.of(operators, np.ones(N_SYMBOLS)), leaves_of(operators, terminals)
-    expected = inside_chart(grammar, leaves, 1e-3, 1 << 20)
+    expected = scores_of(inside_chart(grammar, leaves, 1e-3, 1 << 20), 20)
     monkeypatch.setattr("spectral_latent.grammar._inside_chart._WORDS", 7)
-    for found, wanted in zip(inside_chart(grammar, leaves, 1e-3, 1 << 20), expected, strict=True):
-        np.testing.assert_array_equal(found, wanted)
+    assert scores_of(inside_chart(grammar, leaves, 1e-3, 1 << 20), 20) == expected
 
 
 def test_edges_are_the_same_however_little_room_there_is_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -376,7 +375,7 @@ def test_permits_leave_the_derivations_of_what_they_permit(seed: int) -> None:
     if chart is None:
         assert wanted == 0.0
     else:
-        forest = SpanForest.of([chart], np.array([0, len(terminals)])).forest
+        forest = SpanForest.of([chart]).forest
         found = total_weight(operators, forest, inside(operators, forest))
         assert np.exp(found.log[0]) == pytest.approx(wanted, rel=1e-9)
 

@@ -260,21 +260,20 @@ def test_charts_of_a_batch_are_those_of_each_sentence(grammar: Grammar) -> None:
         ]
     derived = [bool(charts.is_derived) for charts in alone]
     assert batch.is_derived.tolist() == derived and not derived[1] and sum(derived) >= 3
-    weight = batch.weight()
-    np.testing.assert_array_equal(weight.log, [charts.weight().log[0] for charts in alone])
-    np.testing.assert_array_equal(weight.sign, [charts.weight().sign[0] for charts in alone])
-    # The joined forest has the items of all, over the words of all.
-    forest, first, end = batch.joined()
+    weight, each = limited.forest(batch).weight(), [limited.forest(charts).weight() for charts in alone]
+    np.testing.assert_array_equal(weight.log, [one.log[0] for one in each])
+    np.testing.assert_array_equal(weight.sign, [one.sign[0] for one in each])
+    # The joined forest has the items of all.
+    forest, first, end, of_items = batch.joined()
     check_forest(forest)
     assert forest.n_items == sum(charts.joined().forest.n_items for charts in alone)
     np.testing.assert_array_equal(np.unique(forest.component), np.arange(len(sentences)))
-    of_items = batch.grammar.sentence_of(first)
-    np.testing.assert_array_equal(of_items, batch.grammar.sentence_of(end - 1))
     for number, charts in enumerate(alone):
         mine = of_items == number
         np.testing.assert_array_equal(forest.symbol[mine], charts.joined().forest.symbol)
-        np.testing.assert_array_equal(first[mine] - starts[number], charts.joined().first)
-    assert limited.charts([]).weight().log.shape == (0,)
+        np.testing.assert_array_equal(first[mine], charts.joined().first)
+        np.testing.assert_array_equal(end[mine], charts.joined().end)
+    assert limited.forest(limited.charts([])).weight().log.shape == (0,)
 
 
 def test_permits_are_those_of_all_sentences(grammar: Grammar) -> None:

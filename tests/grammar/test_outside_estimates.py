@@ -83,15 +83,15 @@ def test_neighbours_are_those_of_all_trees(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(_coarse, "_ANY", 0.0)
     prior, before, after = counts_of_neighbours()
     found = Neighbours.compute(finite_grammar(), prior, TAGS)
-    assert found.before == pytest.approx(before, rel=1e-6)
-    assert found.after == pytest.approx(after, rel=1e-6)
+    assert found.beside[0] == pytest.approx(before, rel=1e-6)
+    assert found.beside[1] == pytest.approx(after, rel=1e-6)
 
 
 def test_a_symbol_may_stand_beside_any_tag() -> None:
     prior, before, _ = counts_of_neighbours()
     found = Neighbours.compute(finite_grammar(), prior, TAGS)
     over_words = prior @ np.array([0, 0, 0.75, 1, 1])
-    assert found.before == pytest.approx(0.99 * before + 0.01 * prior / over_words, rel=1e-6)
+    assert found.beside[0] == pytest.approx(0.99 * before + 0.01 * prior / over_words, rel=1e-6)
 
 
 def test_symbols_that_are_in_no_tree_are_in_no_chart() -> None:
@@ -134,11 +134,13 @@ def test_estimates_are_exact_where_tags_are_a_markov_chain(n: int, monkeypatch: 
     estimates = OutsideEstimates.compute(Neighbours.compute(operators, prior, tags), leaves, 1.0)
     chart = prune_chart(grammar, leaves, 0.0, 0.0)
     assert chart is not None
-    forest, first, end = SpanForest.of([chart], np.array([0, n]))
+    forest, first, end, _ = SpanForest.of([chart])
     vectors = inside(operators, forest)
     expected = marginals(operators, forest, vectors, outside(operators, forest, vectors))
-    by_words = vectors.vectors[:, 0] * estimates.before[first, forest.symbol] * estimates.after[end, forest.symbol]
-    exponent = vectors.exponents + estimates.before_exponent[first] + estimates.after_exponent[end] - estimates.exponent
+    by_words = (
+        vectors.vectors[:, 0] * estimates.scores[0, first, forest.symbol] * estimates.scores[1, end, forest.symbol]
+    )
+    exponent = vectors.exponents + estimates.exponents[0, first] + estimates.exponents[1, end] - estimates.exponent
     assert np.ldexp(by_words / estimates.least, exponent) == pytest.approx(expected, rel=1e-4, abs=1e-12)
 
 
@@ -155,10 +157,10 @@ def test_unlikely_items_are_dropped() -> None:
     least = np.ldexp(estimates.least, estimates.exponent)
     found = scores_of(inside_chart(grammar, leaves, 0.0, 1 << 20, estimates=estimates), 9)
     assert 0 < len(found) < len(every)
-    exponents = estimates.before_exponent[:, None] + estimates.after_exponent
+    exponents = estimates.exponents[0, :, None] + estimates.exponents[1]
     for (a, i, j), score in found.items():
-        assert np.ldexp(score * estimates.before[i, a] * estimates.after[j, a], exponents[i, j]) >= least
+        assert np.ldexp(score * estimates.scores[0, i, a] * estimates.scores[1, j, a], exponents[i, j]) >= least
     # Items over one word are made of nothing else.
     for (a, i, j), score in every.items():
-        merit = np.ldexp(score * estimates.before[i, a] * estimates.after[j, a], exponents[i, j])
+        merit = np.ldexp(score * estimates.scores[0, i, a] * estimates.scores[1, j, a], exponents[i, j])
         assert j > i + 1 or ((a, i, j) in found) == (merit >= least)

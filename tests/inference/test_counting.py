@@ -19,6 +19,7 @@ from tests.oracles import (
     cky_forest,
     columns,
     counts_by_enumeration,
+    dense_of,
     derivations,
     log_weight,
     numbers_by_factor,
@@ -120,7 +121,7 @@ def test_every_factor_of_a_term_has_the_same_count(seed: int) -> None:
     forest = cky_forest(model, [[0, 1, 2, 0], [1]]).forest
     operators = model.operators()
     found = expected_counts(operators, forest)
-    dense = expected_counts(operators.to_dense(), forest)
+    dense = expected_counts(dense_of(operators), forest)
     for tensor, full in zip(found.binary, dense.binary, strict=True):
         if tensor.dense is None:
             first = tensor.first.sum(axis=1)

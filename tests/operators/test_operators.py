@@ -13,7 +13,7 @@ from benchmarks.papers.known_grammars import change_basis
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
-from tests.oracles import Lpcfg, columns, numbers_of, random_numbers, rules_of, same_numbers, tree_strategy
+from tests.oracles import Lpcfg, columns, random_numbers, rules_of, tree_strategy
 
 seeds = st.integers(0, 2**32 - 1)
 treebanks = st.lists(tree_strategy(max_leaves=8), min_size=1, max_size=5)
@@ -40,14 +40,6 @@ def test_packed_blocks_hold_the_arrays_that_the_table_describes(trees: list[tupl
         else:
             found = block.reshape(m_a, m_b, m_c)
         assert found == pytest.approx(model.t[rule], rel=1e-12, abs=1e-12)
-
-
-@given(treebanks, seeds)
-def test_multiplied_out_operators_have_no_factors_and_the_same_numbers(trees: list[tuple], seed: int) -> None:
-    operators = random_model(trees, seed).operators()
-    dense = operators.to_dense()
-    assert not dense.binary.terms.any()
-    same_numbers(numbers_of(dense), numbers_of(operators), atol=1e-12)
 
 
 def test_a_singular_basis_is_an_error() -> None:
@@ -97,11 +89,11 @@ def test_what_compiled_code_trusts_cannot_be_written_to() -> None:
     states = np.array([1])
     dense = Tensor.of_dense(np.ones((1, 1, 1)))
     given = ObservableOperators(tree.rules, states, np.ones((1, 1)), np.ones((2, 1)), np.empty((0, 1, 1)), [dense])
-    changed = (given.to_dense(), change_basis(given, [np.eye(1)]), replace(given, leaf=given.leaf))
+    changed = (change_basis(given, [np.eye(1)]), replace(given, leaf=given.leaf))
     for operators in (given, *changed, given.with_leaf_rules(tree.rules.leaf, given.leaf)):
         rules, binary = operators.rules, operators.binary
         columns = (operators.states, rules.leaf, rules.unary, rules.binary, binary.shapes, binary.terms, binary.offset)
-        for column in (*columns, *operators.packed):
+        for column in (*columns, *operators.packed[:-1]):  # the last is no column
             with pytest.raises(ValueError, match="read-only"):
                 column[...] = 7
     states[0] = 1  # those of the caller stay as they were
