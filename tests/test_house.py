@@ -407,7 +407,7 @@ LINES: dict[str, tuple[int, int]] = {
     "_options": (253, 65),
     "_threads": (28, 6),
     "trees": (694, 280),
-    "operators": (685, 311),
+    "operators": (684, 310),
     "ready": (57, 22),
     "files": (1199, 371),  # exports what packages on top need
     "inference": (1862, 539),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
@@ -416,10 +416,10 @@ LINES: dict[str, tuple[int, int]] = {
     "inspection": (396, 176),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
     "tokenisation": (223, 48),
-    "model": (1144, 540),  # and surprisal summed over the regions of a table
-    "lexicon": (1860, 505),  # words of many sentences are encoded together without a tuple for each
-    "grammar": (2052, 567),
-    "constituency": (2910, 905),  # exports what packages on top need
+    "model": (1140, 540),  # and surprisal summed over the regions of a table
+    "lexicon": (1858, 505),  # words of many sentences are encoded together without a tuple for each
+    "grammar": (2040, 554),
+    "constituency": (2884, 897),  # exports what packages on top need
     "sequence": (3342, 946),  # and the training of Gaussian models, which left `spectral_latent_sklearn`
     "automata": (892, 267),
     "anchors": (551, 192),
