@@ -14,23 +14,18 @@ import click
 
 from spectral_latent._texts import printable
 
-__all__ = ["bar", "message", "quiet_option", "shows_progress", "table"]
+__all__ = ["bar", "be_quiet", "message", "shows_progress", "table"]
 
 _T = TypeVar("_T")
 _QUIET = "spectral_latent.quiet"  # tells in the context of a command whether it prints no messages
 
 
-def quiet_option() -> click.Option:
-    """Make the option `--quiet`, which every command has."""
-
-    def be_quiet(context: click.Context, _option: click.Parameter, quiet: bool) -> None:
-        if quiet:
-            context.meta[_QUIET] = True
-            logging.getLogger("spectral_latent").setLevel(logging.ERROR)
-            warnings.simplefilter("ignore", UserWarning)
-
-    text = "Print no messages and progress bars."
-    return click.Option(["--quiet", "-q"], is_flag=True, expose_value=False, callback=be_quiet, help=text)
+def be_quiet(context: click.Context, _option: click.Parameter, quiet: bool) -> None:
+    """Print no messages, and only errors of the library, until the command ends."""
+    if quiet:
+        context.meta[_QUIET] = True
+        logging.getLogger("spectral_latent").setLevel(logging.ERROR)
+        warnings.simplefilter("ignore", UserWarning)
 
 
 def _is_quiet() -> bool:

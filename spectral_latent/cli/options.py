@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get
 
 import click
 
-from spectral_latent.cli.console import quiet_option
+from spectral_latent.cli.console import be_quiet
 from spectral_latent.cli.outputs import OutputFile, refuse_inputs
 
 __all__ = [
@@ -123,10 +123,12 @@ class Command(click.Command):
                 params.setdefault(str(param.name), param)
                 if each is not function:
                     self._of_kinds.add(str(param.name))
+        text_of_quiet = "Print no messages and progress bars."
+        quiet = click.Option(["--quiet", "-q"], is_flag=True, expose_value=False, callback=be_quiet, help=text_of_quiet)
         super().__init__(
             name or function.__name__,
             callback=function,
-            params=[*params.values(), quiet_option()],
+            params=[*params.values(), quiet],
             help=_help_lines(text or function)[0],
             epilog="\n".join(["\b", *sources]) if sources else None,
         )
@@ -169,54 +171,42 @@ def _help_lines(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
 def _parameters(function: Callable[..., Any], has_arguments: bool) -> list[click.Parameter]:
     """Make an option of each keyword of a function, and an argument of each other parameter."""
     _, lines = _help_lines(function)
-    made: dict[Any, Callable[..., click.Parameter]] = {inspect.Parameter.KEYWORD_ONLY: _option}
-    if has_arguments:
-        made[inspect.Parameter.POSITIONAL_OR_KEYWORD] = _argument
-    wanted = [each for each in inspect.signature(function).parameters.values() if each.kind in made]
+    keyword, positional = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    kinds = {keyword, positional} if has_arguments else {keyword}
+    wanted = [each for each in inspect.signature(function).parameters.values() if each.kind in kinds]
     # Only these annotations are looked up: those of models are for type checkers alone.
     holder = type("", (), {"__annotations__": {each.name: each.annotation for each in wanted}})
     holder.__module__ = function.__module__
     hints = get_type_hints(holder, include_extras=True)
-    return [made[each.kind](each, hints[each.name], lines.get(each.name, "")) for each in wanted]
+    return [_parameter(each, hints[each.name], lines.get(each.name, "")) for each in wanted]
 
 
-def _type_and_value(hint: Any) -> tuple[Any, Value]:
-    """Take an annotation apart: its type without None, and how values are read."""
+def _parameter(parameter: inspect.Parameter, hint: Any, line: str) -> click.Parameter:
+    """Make an option or an argument; one without a default is required."""
     value = Value()
-    while get_origin(hint) is Annotated or NoneType in get_args(hint):
-        if get_origin(hint) is Annotated:
+    # Take the annotation apart: its type without None, of a tuple that of its items, and how values are read.
+    is_multiple = False
+    while (origin := get_origin(hint)) is Annotated or origin is tuple or NoneType in get_args(hint):
+        if origin is Annotated:
             hint, value = get_args(hint)[:2]
+        elif origin is tuple:
+            hint, is_multiple = get_args(hint)[0], True
         else:
             (hint,) = (part for part in get_args(hint) if part is not NoneType)
-    return hint, value
-
-
-def _argument(parameter: inspect.Parameter, hint: Any, _: str) -> click.Argument:
-    """Make an argument; one without a default is required."""
-    kind, value = _type_and_value(hint)
     is_required = parameter.default is parameter.empty
-    settings: dict[str, Any] = {"type": value.type, "metavar": value.metavar, "required": is_required}
-    settings |= {} if is_required else {"default": parameter.default}
-    settings |= {"nargs": -1} if get_origin(kind) is tuple else {}
-    return click.Argument([parameter.name], **settings)
-
-
-def _option(parameter: inspect.Parameter, hint: Any, line: str) -> click.Option:
-    """Make an option; one without a default is required."""
-    kind, value = _type_and_value(hint)
-    is_multiple = get_origin(kind) is tuple
-    if is_multiple:
-        kind, value = _type_and_value(get_args(kind)[0]) if value == Value() else (get_args(kind)[0], value)
-    text = line or value.help
-    metavar = value.metavar or (parameter.name.rstrip("_").upper() if kind is str else None)
-    settings: dict[str, Any] = {"type": value.type, "metavar": metavar, "multiple": is_multiple}
-    if get_origin(kind) is Literal:
-        settings["type"] = click.Choice(get_args(kind))
-    elif kind is bool:
-        settings = {"is_flag": True}
-    if parameter.default is parameter.empty:
-        settings["required"] = True
+    settings: dict[str, Any] = {"required": True} if is_required else {"default": parameter.default}
+    if parameter.kind is not parameter.KEYWORD_ONLY:
+        nargs = -1 if is_multiple else 1
+        settings |= {"required": is_required}
+        return click.Argument([parameter.name], type=value.type, metavar=value.metavar, nargs=nargs, **settings)
+    if hint is bool:
+        settings["is_flag"] = True
     else:
-        settings |= {"default": parameter.default, "show_default": parameter.default not in (None, False, ())}
+        metavar = value.metavar or (parameter.name.rstrip("_").upper() if hint is str else None)
+        kind = click.Choice(get_args(hint)) if get_origin(hint) is Literal else value.type
+        settings |= {"type": kind, "metavar": metavar, "multiple": is_multiple}
+    if not is_required:
+        settings["show_default"] = parameter.default not in (None, ()) and parameter.default is not False
+    text = line or value.help
     names = [*(value.names or (option_name(parameter.name),)), parameter.name]
     return click.Option(names, help=text[:1].upper() + text[1:], **settings)

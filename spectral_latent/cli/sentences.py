@@ -147,14 +147,15 @@ def read_sentences(files: Sequence[str], form: Format | None, tokenisation: Toke
     Without a format, the names of files or their first lines show it; of a pipe, the lines that come at first.  The
     tokenisation divides raw text, and recognises raw text among lines that should be tokenised, of which there is a
     message."""
-    return _joined([_read_file(file, form, tokenisation) for file in files])
+    given = [_read_file(file, form, tokenisation) for file in files]
+    return _joined(given) if len(given) > 1 else given[0]
 
 
 def _joined(given: Sequence[Input]) -> Input:
     """Join the inputs of several files, whose names then stand before the numbers of sentences."""
+    if len(given) == 1:
+        return given[0]
     first, *others = given
-    if not others:
-        return first
     from spectral_latent.corpora import CorpusError
     from spectral_latent.corpora.formats import NAMES
 

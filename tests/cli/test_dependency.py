@@ -121,13 +121,6 @@ def test_the_other_column_where_the_tags_are(run: Run, trees: Path, tmp_path: Pa
         assert DependencyModel.load(tmp_path / "model").grammar.tags == sorted(set(tags))
 
 
-def test_kinds_of_sources(run: Run, trees: Path, tmp_path: Path) -> None:
-    (tmp_path / "a.conllu").write_text(in_conllu("Yes\tUH\t0\n\nNo\tUH\t0\n"))
-    (tmp_path / "b.conllx").write_text(trees.read_text())
-    result = run("train", "dependency", tmp_path, tmp_path / "a.conllu", "-o", tmp_path / "model")
-    assert (result.exit_code, "Training on 12 trees" in result.stderr) == (0, True)
-
-
 def table(*heads: object) -> str:
     """A sentence of the words a, b, c with these heads."""
     rows = zip("abc", heads, strict=False)
@@ -217,15 +210,6 @@ def test_empty_lines_have_no_output(run: Run, parser: Path) -> None:
     assert [sentence.comments[0] for sentence in parse_conllu(result.stdout)] == ["sent_id = 2", "sent_id = 4"]
 
 
-def test_accurate_has_several_grammars(run: Run, trees: Path, tmp_path: Path) -> None:
-    settings = ["--preset", "accurate", "--n-states", "2", "--seed", "7"]
-    assert run("train", "dependency", trees, "-o", tmp_path / "model", *settings, "-q").output == ""
-    options = [member.options for member in DependencyModel.load(tmp_path / "model").members]
-    kinds = [(own.attachment.first_side, own.estimator.states.seed) for own in options]
-    assert kinds == [("right", 7), ("left", 7), ("right", 8), ("left", 8)]
-    assert heads_of(run("parse", tmp_path / "model", stdin=TEXT).stdout) == [HEADS] * len(gold())
-
-
 @pytest.fixture(scope="module")
 def torn(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A parser of the sentence `a b c`, in which c hangs from a or from b."""
@@ -252,12 +236,6 @@ def test_n_best(run: Run, torn: Path) -> None:
         found = list(parse_conllu(run("parse", torn, "--n-best", "3", stdin=text).stdout))
         assert [(tree.heads, tree.comments[-1]) for tree in found] == expected
         assert all(f"sent_id = {name}-{rank}" in tree.comments for rank, tree in enumerate(found, start=1))
-
-
-def test_evaluation_on_several_processes(run: Run, parser: Path, trees: Path) -> None:
-    found = [json.loads(run("evaluate", parser, trees, "--json", "--jobs", jobs).stdout) for jobs in ("1", "2")]
-    assert all(each.pop("sentences_per_second") > 0 for each in found)
-    assert found[0] == found[1]
 
 
 def test_non_projective(run: Run, parser: Path, loaded: DependencyModel) -> None:

@@ -31,12 +31,6 @@ def test_json_is_one_object(run: Run, model: Path, treebank: Path) -> None:
     assert found == dict.fromkeys(KEYS[:5], 100.0) | {"sentences": 18, "fallbacks": 0}
 
 
-def test_several_processes_give_the_same(run: Run, model: Path, treebank: Path) -> None:
-    one, two = (figures(run("evaluate", model, treebank, "--json", "--jobs", jobs)) for jobs in ("1", "2"))
-    assert two.pop("sentences_per_second") > 0
-    assert one == two | {"sentences_per_second": one["sentences_per_second"]}
-
-
 def test_perplexity(run: Run, model: Path, treebank: Path, tagger: Path, taggings: Path) -> None:
     """Of a parser and of a tagger, against their probabilities."""
     trees = (GoldTree.of(tree) for tree in constituency_trees(str(treebank)))

@@ -78,23 +78,6 @@ def test_odd_words(run: Run, model: Path, word: str) -> None:
     assert len(list(tree.words())) == 4
 
 
-def test_a_long_sentence(run: Run, model: Path) -> None:
-    sentence = ["They", "see", "dogs", "with", "tails"] * 50
-    (tree,) = parse_brackets(run("parse", model, stdin=" ".join(sentence)).stdout)
-    assert list(tree.words()) == sentence
-
-
-@pytest.mark.parametrize("options", [[], ["--n-best", "3"]])
-def test_several_processes_give_the_same(run: Run, model: Path, tmp_path: Path, options: list[str]) -> None:
-    text = "They see it .\n\nThey left dogs ( pets ) .\nit it it\n" * 10
-    (tmp_path / "text").write_text(text)
-    one = run("parse", model, *options, stdin=text)
-    assert len(one.stdout.splitlines()) >= 40
-    for file in ("-", tmp_path / "text"):
-        two = run("parse", model, file, *options, "--jobs", "2", stdin=text)
-        assert (two.exit_code, two.stdout, two.stderr) == (0, one.stdout, one.stderr)
-
-
 def test_fallbacks_are_told(run: Run, tmp_path: Path) -> None:
     (tmp_path / "trees").write_text("(S (A a) (B b))")
     model = tmp_path / "model"

@@ -113,20 +113,6 @@ def test_the_column_of_training_is_filled(
     assert run("tag", tmp_path / "model", stdin="it").stdout == "it/PRP\n"
 
 
-def test_conllu_longer_than_what_is_read_at_once(run: Run, tagger: Path, tmp_path: Path) -> None:
-    text = f"{CONLLU}\n" * 500
-    tags = list(chain.from_iterable(LatentTagger.load(tagger).tag_all(SENTENCES)))
-    result = run("tag", tagger, "--format", "conllu", stdin=text)
-    assert result.stdout == filled(text, 3, tags * 500)
-    wrong = text + "1\tYes\n"
-    (tmp_path / "wrong.conllu").write_text(wrong)
-    message = f"line {wrong.count(chr(10))}: 2 columns where CoNLL-U has 10"
-    result = run("tag", tagger, "--format", "conllu", stdin=wrong)
-    assert (result.exit_code, f"standard input, {message}" in result.stderr) == (1, True)
-    result = run("tag", tagger, tmp_path / "wrong.conllu")
-    assert (result.exit_code, f"wrong.conllu, {message}" in result.stderr) == (1, True)
-
-
 def test_tags_that_are_hard_to_write(run: Run, tmp_path: Path) -> None:
     LatentTagger.train([[("a", 1), ("b", 2)]]).save(tmp_path / "numbers")
     result = run("tag", tmp_path / "numbers", stdin="a b")

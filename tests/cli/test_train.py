@@ -14,7 +14,6 @@ import pytest
 from spectral_latent import load
 from spectral_latent.constituency import ConstituencyModel, preset
 from spectral_latent.corpora import read_brackets
-from spectral_latent.estimation import ESTIMATORS
 
 Run = Callable[..., Any]
 
@@ -60,12 +59,6 @@ def test_a_source_of_weight_two_is_as_the_source_twice(run: Run, treebank: Path,
     assert run("info", tmp_path / "a", treebank, more, treebank, "--verify").exit_code == 0
 
 
-def test_a_folder(run: Run, treebank: Path, tmp_path: Path) -> None:
-    (tmp_path / "a.mrg").write_text(treebank.read_text())
-    result = run("train", "constituency", tmp_path, "-o", tmp_path / "model")
-    assert "Training on 18 trees" in result.stderr
-
-
 def test_a_corpus_of_nltk(run: Run, require_corpus: Callable[[str], Any], tmp_path: Path) -> None:
     require_corpus("treebank")
     result = run("train", "constituency", "nltk:treebank:dev", "-o", tmp_path / "model", "--n-states", "2")
@@ -92,18 +85,6 @@ def test_changes_are_counted_once_and_printed(run: Run, treebank: Path, tmp_path
     printed = [line.split(maxsplit=1) for line in run(*given).stderr.splitlines()]
     assert printed.count(["18", "top brackets removed"]) == printed.count(["18", "empty elements removed"]) == 1
     assert ["6", "function labels and indices cut from phrases"] in printed
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_every_estimator_trains_a_parser(run: Run, treebank: Path, tmp_path: Path, estimator: str) -> None:
-    model = tmp_path / "model"
-    result = run("train", "constituency", treebank, "-o", model, "--estimator", estimator, "--n-states", "2")
-    assert result.exit_code == 0
-    most = "1000" if estimator == "em" else "5"
-    assert (f"EM 0/{most}: -" in result.stderr) == (estimator in {"em", "clusters-em", "anchors-em", "moments-em"})
-    assert (
-        run("parse", model, stdin="They see it .").stdout == "(S (NP (PRP They)) (VP (VBP see) (NP (PRP it))) (. .))\n"
-    )
 
 
 def test_presets(run: Run, treebank: Path, tmp_path: Path) -> None:
