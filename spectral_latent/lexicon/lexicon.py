@@ -21,7 +21,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
-from operator import attrgetter
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -210,9 +209,6 @@ class _WordRules:
     likely: BoolArray
 
 
-_COLUMNS = attrgetter("source", "factor", "likely")
-
-
 def _divide(numbers: FloatArray, others: FloatArray) -> FloatArray:
     """Divide numbers (n,) by others (n,); 0 if the other is 0, for example for a terminal that no tag emits."""
     quotients: FloatArray = np.divide(numbers, others, out=np.zeros_like(numbers), where=others > 0.0)
@@ -315,13 +311,16 @@ class WordEncoder:
         of_rules: dict[_WordRules, int] = {}  # known words with the same rules are one word
         number = {key: of_rules.setdefault(found[key], len(of_rules)) for key in distinct}
         word = np.fromiter(map(number.__getitem__, keys), dtype=np.int64, count=len(keys))
-        columns = list(zip(*map(_COLUMNS, [*of_rules, self._any_word]), strict=True))
-        source, factor, likely = map(np.concatenate, columns)
-        terminal = np.repeat(np.arange(len(columns[0])), list(map(len, columns[0])))
+        # Lists of columns: a tuple for each word would wake the collector of garbage.
+        every = [*of_rules, self._any_word]
+        source = np.concatenate([rules.source for rules in every])
+        factor = np.concatenate([rules.factor for rules in every])
+        likely = np.concatenate([rules.likely for rules in every])
+        terminal = np.repeat(np.arange(len(every)), [len(rules.source) for rules in every])
         if likely_only:
             source, factor, terminal, likely = (column[likely] for column in (source, factor, terminal, likely))
         symbol = self._symbol[source]
-        order = np.argsort(symbol * len(columns[0]) + terminal)
+        order = np.argsort(symbol * len(every) + terminal)
         rules = np.stack([symbol[order], terminal[order]], axis=1)
         rules.setflags(write=False)
         return EncodedWords(word, len(of_rules), rules, source[order], factor[order], likely[order])
