@@ -417,7 +417,7 @@ LINES: dict[str, tuple[int, int]] = {
     "plotting": (84, 12),
     "tokenisation": (223, 48),
     "model": (1140, 540),  # and surprisal summed over the regions of a table
-    "lexicon": (1858, 505),  # words of many sentences are encoded together without a tuple for each
+    "lexicon": (1857, 505),  # words of many sentences are encoded together without a tuple for each
     "grammar": (2040, 554),
     "constituency": (2884, 897),  # exports what packages on top need
     "sequence": (3342, 946),  # and the training of Gaussian models, which left `spectral_latent_sklearn`
