@@ -81,8 +81,6 @@ def group_by_words(trees: Iterable[Phrase]) -> list[list[Phrase]]:
 
 def _obeys(tree: Phrase, constraints: PhraseConstraints) -> bool:
     """Tell whether a tree has all constituents that constraints require."""
-    if not constraints.brackets:
-        return True
     labelled_spans = {(part.first, part.end, label) for part in list_constituents(tree) for label in (part.label, None)}
     return all(tuple(bracket) in labelled_spans for bracket in constraints.required)
 

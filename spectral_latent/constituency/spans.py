@@ -41,7 +41,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from spectral_latent._compiled import check_range, check_starts, compiled
+from spectral_latent._compiled import compiled
 from spectral_latent.constituency.grammar import PhraseEvidence
 from spectral_latent.constituency.tree import ChainLabels
 from spectral_latent.lexicon import signatures
@@ -229,17 +229,20 @@ def _columns(
     sentence_of = parts.sentence[judged]
     name = parts.label % len(labels.names)
     is_tag = labels.are_tags(parts)
-    hash_of_label = np.array([*map(hash_name, labels.names), 0], dtype=np.uint64)
     word, form, ending = np.array([_hashes_of_word(word) for word in words], dtype=np.uint64).T
-    tag = hash_of_label[_best_tags(parts, is_tag, first_of_all, name, len(words))]
-    label = hash_of_label[name] * np.uint64(2) + is_tag.astype(np.uint64)
+    tag = labels.hashes[_best_tags(parts, is_tag, first_of_all, name, len(words))]
+    label = labels.hashes[name] * np.uint64(2) + is_tag.astype(np.uint64)
     columns = {}
-    for kind, atom in zip(_KINDS, (word, tag, form, ending), strict=True):
-        padded, shift = pad_words(atom, start)
-        bounds = first + shift[sentence_of], end + shift[sentence_of]
-        for place, (side, step) in _PLACES.items():
+    # Number the words from 1; a place without a word has the number 0 and the value 0.
+    number, shift = pad_words(np.arange(1, len(words) + 1, dtype=np.uint64), start)
+    bounds = first + shift[sentence_of], end + shift[sentence_of]
+    atoms = np.zeros((len(_KINDS), len(words) + 1), dtype=np.uint64)
+    atoms[:, 1:] = word, tag, form, ending
+    for place, (side, step) in _PLACES.items():
+        at = number[bounds[side] + step]
+        for kind, atom in zip(_KINDS, atoms, strict=True):
             if f"{kind} {place}" in _NAMES:
-                columns[f"{kind} {place}"] = padded[bounds[side] + step]
+                columns[f"{kind} {place}"] = atom[at]
     # Find the best odds of any label over the same words.
     _, span = np.unique((first_of_all * (len(words) + 1) + end_of_all) * 2 + is_tag, return_inverse=True)
     best = np.full(len(odds), -np.inf)
@@ -286,12 +289,7 @@ def span_choices(
 
     start: (S + 1,) the first word of each sentence, and the number of all words.
     judged: (n,) the numbers of the constituents to judge; their features depend on the other constituents, too.
-    correct: (L,) whether each constituent is in the tree; None if the tree is not known.
-    Raises ValueError if a constituent is not within the words."""
-    check_starts("starts of sentences", start, len(words))
-    check_range("sentences of constituents", parts.sentence, 0, len(start) - 1)
-    check_range("first words of constituents", parts.begin + start[parts.sentence], 0, len(words))
-    check_range("ends of constituents", parts.end + start[parts.sentence], 1, len(words) + 1)
+    correct: (L,) whether each constituent is in the tree; None if the tree is not known."""
     likely = np.clip(parts.posterior, 1.0 - _LARGEST, _LARGEST)
     odds = np.log(likely) - np.log1p(-likely)
     buckets = hash_features(_TEMPLATES, *_columns(parts, odds, labels, words, start, judged))

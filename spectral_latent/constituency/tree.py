@@ -16,6 +16,7 @@ import numpy as np
 
 from spectral_latent._compiled import compiled
 from spectral_latent.drawing import tree_svg
+from spectral_latent.lexicon.buckets import hash_name
 from spectral_latent.model import check_labels, check_words
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
@@ -312,6 +313,7 @@ class ChainLabels:
 
     def __init__(self, chains: Sequence[Chain]) -> None:
         self.names = sorted({label for chain in chains for label in chain})
+        self.hashes = np.array([*map(hash_name, self.names), 0], dtype=np.uint64)  # the last one is of no label
         self.start = np.cumsum([0, *map(len, chains)])  # of the labels of each chain
         self.label = Vocabulary(self.names).numbers(label for chain in chains for label in chain)
 

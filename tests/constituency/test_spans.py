@@ -245,7 +245,3 @@ def test_wrong_settings_and_files_are_refused(parser: ConstituencyModel) -> None
         ConstituencyModel.from_contents((arrays | {"spans.weights": np.zeros(3)}, settings))
     with pytest.raises(ValueError, match=r"weights of a model of spans have shape \(3,\)"):
         SpanModel(1.0, np.zeros(3))
-    with pytest.raises(ValueError, match="of constituents must lie in"):
-        span_choices(
-            random_parts(np.random.default_rng(4), 3), LABELS.names, ["a", "b"], np.array([0, 2]), np.array([0])
-        )
