@@ -419,7 +419,7 @@ LINES: dict[str, tuple[int, int]] = {
     "model": (1140, 540),  # and surprisal summed over the regions of a table
     "lexicon": (1857, 505),  # words of many sentences are encoded together without a tuple for each
     "grammar": (2040, 554),
-    "constituency": (2884, 897),  # exports what packages on top need
+    "constituency": (2883, 896),  # exports what packages on top need
     "sequence": (3342, 946),  # and the training of Gaussian models, which left `spectral_latent_sklearn`
     "automata": (892, 267),
     "anchors": (551, 192),
