@@ -21,7 +21,7 @@ __all__ = ["SENTENCES", "Tagger", "batches"]
 
 SENTENCES = 256
 """The number of sentences that are read before they are tagged together."""
-_POSITIONS = 4096  # the number of positions whose forests are built together
+_POSITIONS = 8192  # the number of positions whose forests are built together
 
 
 def batches(rows: Iterable[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:

@@ -49,11 +49,11 @@ def posteriors(of: TagCharts) -> FloatArray:
 # Batches
 
 
-@given(st.lists(st.integers(0, 3) | st.sampled_from([1_500, 5_000]), max_size=9))
+@given(st.lists(st.integers(0, 3) | st.sampled_from([3_000, 10_000]), max_size=9))
 def test_batches_do_not_show(lengths: list[int]) -> None:
     rows = [range(100 * i, 100 * i + length) for i, length in enumerate(lengths)]
     assert [row for batch in batches(rows) for row in batch] == rows
-    assert all(len(batch) == 1 or sum(map(len, batch)) <= 4_096 for batch in batches(rows))
+    assert all(len(batch) == 1 or sum(map(len, batch)) <= 8_192 for batch in batches(rows))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
