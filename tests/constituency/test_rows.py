@@ -41,7 +41,8 @@ class Definition:
         self.states = operators.states.tolist()
         self.leaf = {tuple(rule): row for rule, row in zip(operators.rules.leaf.tolist(), operators.leaf, strict=True)}
         tensors = (tensor.to_dense() for tensor in operators.binary)
-        self.binary = dict(zip(map(tuple, operators.rules.binary.tolist()), tensors, strict=True))
+        rules = zip(map(tuple, operators.rules.binary.tolist()), tensors, strict=True)
+        self.binary = {rule: tensor for rule, tensor in rules if max(rule) < len(self.symbols)}  # without those of rows
         self.number = dict(zip(words, sentence.words.word.tolist(), strict=True))
         constituents = [at for at, symbol in enumerate(self.symbols) if not symbol.bar]
         total = sum(grammar.prior[at] for at in constituents)
