@@ -19,7 +19,6 @@ import numpy as np
 from spectral_latent._compiled import check_column, check_range
 from spectral_latent._options import Above, AtMost, counted
 from spectral_latent.estimation import (
-    LeafMoments,
     Listener,
     Priors,
     Treebank,
@@ -36,7 +35,7 @@ from spectral_latent.grammar.options import GrammarOptions, Limits
 from spectral_latent.grammar.prefixes import Items, LatentPrefixes, prefix_forest
 from spectral_latent.inference import LeftCorners
 from spectral_latent.inspection import NamedOperators
-from spectral_latent.lexicon import Lexicon, SpellingModel, WordCounts, WordEncoder, smooth_emissions
+from spectral_latent.lexicon import EmissionSmoothing, Lexicon, SpellingModel, WordCounts, WordEncoder
 from spectral_latent.model import LatentTreeModel, Member, NextWords, Partial, Prefixes, check_words
 from spectral_latent.model.analysis import Found, WeighedForest
 from spectral_latent.model.parts import Parts
@@ -458,12 +457,7 @@ def prepare_grammar(
     symbols: (S,) the meaning of each symbol.
     treebank: s-trees whose terminals are the words of the lexicon, without priors.
     unseen_rules: pseudo-counts of rules that the treebank lacks; none if not given."""
-    tag_of_symbol = Vocabulary(tags).numbers(map(kind.tag_of, symbols))
-
-    def smooth(moments: LeafMoments) -> tuple[IntArray, FloatArray]:
-        """Smooth the emissions of rare and unseen words."""
-        return smooth_emissions(lexicon, options.lexicon, moments, tag_of_symbol)
-
+    smooth = EmissionSmoothing(lexicon, options.lexicon, Vocabulary(tags).numbers(map(kind.tag_of, symbols)))
     counts = treebank.counts
     priors = Priors(smooth, options.fragments, unseen_rules)
     coarse = round_operators(relative_frequencies(counts, priors), options.compact)

@@ -2,10 +2,11 @@
 
 from spectral_latent.lexicon.choices import JudgeOptions
 from spectral_latent.lexicon.lexicon import EncodedWords, Lexicon, LexiconOptions, WordEncoder
-from spectral_latent.lexicon.smoothing import smooth_emissions
+from spectral_latent.lexicon.smoothing import EmissionSmoothing
 from spectral_latent.lexicon.spelling import Signature, SpellingModel, SpellingOptions, WordCounts, signatures
 
 __all__ = [
+    "EmissionSmoothing",
     "EncodedWords",
     "JudgeOptions",
     "Lexicon",
@@ -16,5 +17,4 @@ __all__ = [
     "WordCounts",
     "WordEncoder",
     "signatures",
-    "smooth_emissions",
 ]

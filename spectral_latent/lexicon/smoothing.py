@@ -17,6 +17,8 @@ After that, a symbol a with n(a) leaves gets (v(a, x) + C p(x | f) z̄_a) n(a) /
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +29,7 @@ from spectral_latent.lexicon.lexicon import Lexicon, LexiconOptions
 from spectral_latent.lexicon.spelling import DEPTH
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, matches
 
-__all__ = ["smooth_emissions"]
+__all__ = ["EmissionSmoothing"]
 
 
 class _Emissions(NamedTuple):
@@ -159,55 +161,74 @@ def _share(emissions: _Emissions, moments: LeafMoments, tag_of_symbol: IntArray,
     return _Emissions(symbol, pooled.terminal[row], vectors)
 
 
-def _spell(lent: _Emissions, lexicon: Lexicon, tag_of_symbol: IntArray) -> _Emissions:
-    """Convert Q(a, s(x)) of words to Q(a, x)."""
-    if lexicon.spelling is None:
-        return lent
-    words, which = np.unique(lent.terminal, return_inverse=True)
-    n_tags = lexicon.spelling.n_symbols
-    key = which * n_tags + tag_of_symbol[lent.symbol]
-    share = np.bincount(key, lent.tokens, minlength=len(words) * n_tags)
-    posterior = lexicon.spelling.posterior([lexicon.words[word] for word in words]).ravel()
-    return lent.scale(posterior[key] / share[key])
-
-
-def smooth_emissions(
-    lexicon: Lexicon, options: LexiconOptions, moments: LeafMoments, tag_of_symbol: IntArray
-) -> tuple[IntArray, FloatArray]:
-    """Make leaf rules (R, 2) and sums of z (R, M), also for rare and unseen words.
+@dataclass(frozen=True, eq=False)
+class EmissionSmoothing:
+    """Make leaf rules (R, 2) and sums of z (R, M), also for rare and unseen words, from the moments of a treebank.
 
     The counts alone decide which rules there are, so that they are the same for grammars of any numbers of states.
+    What depends on words alone is computed once for the grammars of a treebank.
 
     lexicon: the words with their signatures, and perhaps a spelling model.
     options: the strengths of the back-offs.
-    moments: the moments of the R0 leaf rules that were seen, and of S symbols.
     tag_of_symbol: (S,) the number of the tag of each symbol.
 
     >>> lexicon = Lexicon(["cat", "dog", "ran"])
     >>> moments = LeafMoments(
     ...     rules=np.array([[0, 0], [0, 1], [1, 2]]), count=np.ones(3), total=np.ones((3, 1)),
     ...     symbol_count=np.array([2.0, 1.0]), symbol_total=np.array([[2.0], [1.0]]))
-    >>> rules, total = smooth_emissions(lexicon, LexiconOptions(), moments, tag_of_symbol=np.array([0, 1]))
+    >>> rules, total = EmissionSmoothing(lexicon, LexiconOptions(), np.array([0, 1]))(moments)
     >>> unseen = lexicon.terminals_of(["bat"])[0]
     >>> total[(rules == [0, unseen]).all(axis=1)] > total[(rules == [1, unseen]).all(axis=1)]
     array([[ True]])
     """
-    chains = lexicon.signature_chains()
-    observed = _observe(moments, options.mean_strength)
-    tokens = np.bincount(observed.terminal, observed.tokens, minlength=len(chains))
-    # Words as rare as the rarest are always rare, so that signatures have some evidence.
-    is_rare = (tokens > 0) & (tokens <= max(options.rare_count, tokens[tokens > 0].min()))
-    posterior = _posteriors(observed.select(is_rare[observed.terminal]), chains, options)
-    # Rare words get B Q(a, x) in addition, and words that were never seen get Q(a, x) alone.
-    finest = chains[np.arange(len(chains)), (chains >= 0).sum(axis=1) - 1]
-    rare = np.flatnonzero(is_rare)
-    absent = np.flatnonzero(tokens[: len(lexicon.words)] == 0)
-    borrowed = _spell(posterior.copy_pairs(finest[rare], rare), lexicon, tag_of_symbol)
-    known = observed.merge(borrowed.scale(options.signature_strength))
-    trust = np.ones(len(tokens))
-    trust[rare] = tokens[rare] / (tokens[rare] + options.signature_strength)
-    emissions = known.scale(trust[known.terminal]).merge(
-        posterior, _spell(posterior.copy_pairs(finest[absent], absent), lexicon, tag_of_symbol)
-    )
-    mixed = _share(emissions, moments, tag_of_symbol, options)
-    return np.stack([mixed.symbol, mixed.terminal], axis=1), mixed.vectors[:, :-1]
+
+    lexicon: Lexicon
+    options: LexiconOptions
+    tag_of_symbol: IntArray
+
+    @cached_property
+    def _chains(self) -> IntArray:
+        return self.lexicon.signature_chains()
+
+    @cached_property
+    def _posteriors(self) -> dict[bytes, FloatArray]:
+        return {}
+
+    def _posterior(self, words: IntArray) -> FloatArray:
+        """Compute P(f | x) (n, F) of words (n,) from their spelling."""
+        key = words.tobytes()
+        if self.lexicon.spelling is not None and key not in self._posteriors:
+            self._posteriors[key] = self.lexicon.spelling.posterior([self.lexicon.words[word] for word in words])
+        return self._posteriors[key]
+
+    def _spell(self, lent: _Emissions) -> _Emissions:
+        """Convert Q(a, s(x)) of words to Q(a, x)."""
+        if self.lexicon.spelling is None:
+            return lent
+        words, which = np.unique(lent.terminal, return_inverse=True)
+        posterior = self._posterior(words)
+        key = which * posterior.shape[1] + self.tag_of_symbol[lent.symbol]
+        share = np.bincount(key, lent.tokens, minlength=posterior.size)
+        return lent.scale(posterior.ravel()[key] / share[key])
+
+    def __call__(self, moments: LeafMoments) -> tuple[IntArray, FloatArray]:
+        """Smooth the R0 leaf rules that were seen."""
+        chains = self._chains
+        options = self.options
+        observed = _observe(moments, options.mean_strength)
+        tokens = np.bincount(observed.terminal, observed.tokens, minlength=len(chains))
+        # Words as rare as the rarest are always rare, so that signatures have some evidence.
+        is_rare = (tokens > 0) & (tokens <= max(options.rare_count, tokens[tokens > 0].min()))
+        posterior = _posteriors(observed.select(is_rare[observed.terminal]), chains, options)
+        # Rare words get B Q(a, x) in addition, and words that were never seen get Q(a, x) alone.
+        finest = chains[np.arange(len(chains)), (chains >= 0).sum(axis=1) - 1]
+        rare = np.flatnonzero(is_rare)
+        absent = np.flatnonzero(tokens[: len(self.lexicon.words)] == 0)
+        borrowed = self._spell(posterior.copy_pairs(finest[rare], rare))
+        known = observed.merge(borrowed.scale(options.signature_strength))
+        trust = np.ones(len(tokens))
+        trust[rare] = tokens[rare] / (tokens[rare] + options.signature_strength)
+        unseen = self._spell(posterior.copy_pairs(finest[absent], absent))
+        emissions = known.scale(trust[known.terminal]).merge(posterior, unseen)
+        mixed = _share(emissions, moments, self.tag_of_symbol, options)
+        return np.stack([mixed.symbol, mixed.terminal], axis=1), mixed.vectors[:, :-1]

@@ -25,7 +25,7 @@ from spectral_latent.estimation import (
     relative_frequencies,
     silent,
 )
-from spectral_latent.lexicon import Lexicon, SpellingModel, WordCounts, smooth_emissions
+from spectral_latent.lexicon import EmissionSmoothing, Lexicon, SpellingModel, WordCounts
 from spectral_latent.operators import Counts
 from spectral_latent.sequence.conversion import Alphabet, Sequences, SequenceShard, Tag, tagged_features, untagged_shard
 from spectral_latent.sequence.grammar import SequenceGrammar, TagGrammar
@@ -164,7 +164,7 @@ def train_tagged(
     tags = formalism.tags.names
     lexicon = formalism.lexicon
     tag_of_symbol = np.arange(2 * len(tags)) % len(tags)
-    smooth = partial(smooth_emissions, lexicon, options.lexicon, tag_of_symbol=tag_of_symbol)
+    smooth = EmissionSmoothing(lexicon, options.lexicon, tag_of_symbol)
     treebank = with_back_off(treebank, len(tags), Priors(smooth, fragments=options.back_off), options.back_off)
     latent = estimate(treebank, options.estimator, jobs=jobs, listener=listener)
     grammar = join_grammar(treebank, options, tags, lexicon, latent).rounded(options.compact)

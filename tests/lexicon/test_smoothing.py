@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.estimation import LeafMoments
-from spectral_latent.lexicon import Lexicon, LexiconOptions, SpellingModel, signatures, smooth_emissions
+from spectral_latent.lexicon import EmissionSmoothing, Lexicon, LexiconOptions, SpellingModel, signatures
 
 Vectors = dict[tuple[int, Any], np.ndarray]
 
@@ -139,7 +139,7 @@ def test_emissions_are_those_of_the_formulas(
     words, count = relabelled(count)
     lexicon = Lexicon(words)
     moments = moments_of(count, m, seed, inner=[0, 3, 0, 50])
-    rules, total = smooth_emissions(lexicon, options, moments, np.array(family))
+    rules, total = EmissionSmoothing(lexicon, options, np.array(family))(moments)
     expected = by_dictionaries(lexicon, options, moments, family)
     found = {tuple(rule): vector for rule, vector in zip(rules.tolist(), total, strict=True)}
     near = {pair for pair in expected.keys() ^ found.keys()}  # at the very threshold rounding decides
@@ -154,7 +154,7 @@ def test_emissions_are_those_of_the_formulas(
 def test_every_word_has_a_terminal_with_a_rule(word: str, count: dict[tuple[int, int], int]) -> None:
     words, count = relabelled(count)
     lexicon = Lexicon(words)
-    rules, total = smooth_emissions(lexicon, LexiconOptions(), moments_of(count, 0, 0), np.arange(N_SYMBOLS))
+    rules, total = EmissionSmoothing(lexicon, LexiconOptions(), np.arange(N_SYMBOLS))(moments_of(count, 0, 0))
     covered = set(rules[:, 1].tolist())
     assert lexicon.terminal(word) in covered
     assert lexicon.unknown in covered
@@ -167,7 +167,7 @@ def test_shares_are_added_up_over_words_before_small_ones_are_left_out() -> None
     lexicon = Lexicon([f"w{i}x" for i in range(91)])
     options = LexiconOptions(tag_strength=0.0, min_expected=0.05)
     moments = moments_of({(0, x): 1 if x else 10 for x in range(91)}, 0, 0)
-    rules, total = smooth_emissions(lexicon, options, moments, np.arange(N_SYMBOLS))
+    rules, total = EmissionSmoothing(lexicon, options, np.arange(N_SYMBOLS))(moments)
     assert total[rules[:, 1] == lexicon.unknown] == pytest.approx(np.ones((1, 1)))
 
 
@@ -180,21 +180,21 @@ def test_unseen_words_have_a_rule_however_many_symbols_share_them() -> None:
     lexicon = Lexicon([f"w{i}x" for i in range(n)])
     pairs, ones = np.stack([np.arange(n)] * 2, axis=1), np.ones(n)
     moments = LeafMoments(pairs, ones, ones[:, None], ones, ones[:, None])
-    rules, _ = smooth_emissions(lexicon, LexiconOptions(), moments, np.arange(n))
+    rules, _ = EmissionSmoothing(lexicon, LexiconOptions(), np.arange(n))(moments)
     assert lexicon.unknown in rules[:, 1]
 
 
 def test_a_word_of_the_lexicon_that_the_moments_lack_has_a_rule() -> None:
     lexicon = Lexicon(["the", "cat", "unseen"])
     moments = moments_of({(0, 0): 1, (1, 1): 1}, 0, 0)
-    rules, _ = smooth_emissions(lexicon, LexiconOptions(), moments, np.arange(N_SYMBOLS))
+    rules, _ = EmissionSmoothing(lexicon, LexiconOptions(), np.arange(N_SYMBOLS))(moments)
     assert lexicon.terminal("unseen") in rules[:, 1]
 
 
 @pytest.mark.parametrize("options", [LexiconOptions(signature_strength=0.0), LexiconOptions(back_off_strength=0.0)])
 def test_back_offs_can_be_switched_off(options: LexiconOptions) -> None:
     moments = moments_of({(0, 0): 100, (1, 1): 1}, 0, 0)
-    _, total = smooth_emissions(Lexicon(["the", "CAT"]), options, moments, np.arange(N_SYMBOLS))
+    _, total = EmissionSmoothing(Lexicon(["the", "CAT"]), options, np.arange(N_SYMBOLS))(moments)
     assert np.isfinite(total).all()
 
 
@@ -210,7 +210,7 @@ def test_memory_is_for_the_pairs_that_are_kept() -> None:
     symbol_count = np.bincount(pairs[:, 0], n, minlength=n_symbols)
     moments = LeafMoments(pairs, n, total, symbol_count, np.ones((n_symbols, m)))
     tracemalloc.start()
-    rules, _ = smooth_emissions(lexicon, options, moments, np.zeros(n_symbols, dtype=np.int64))
+    rules, _ = EmissionSmoothing(lexicon, options, np.zeros(n_symbols, dtype=np.int64))(moments)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     n_pairs = n_symbols * len(lexicon.terminals)
@@ -233,7 +233,7 @@ def test_where_spellings_are_learnt_rare_words_borrow_from_families_by_them() ->
     moments, n_words = moments_of(count, 0, 0), len(words)
     tables = []
     for known in (None, spelling):
-        rules, total = smooth_emissions(Lexicon(words, known), options, moments, family)
+        rules, total = EmissionSmoothing(Lexicon(words, known), options, family)(moments)
         table = np.zeros((N_SYMBOLS, rules[:, 1].max() + 1))
         table[rules[:, 0], rules[:, 1]] = total[:, 0]
         tables.append(table)
