@@ -1,15 +1,23 @@
-"""Keep linear algebra to one thread: more compete with workers for cores, and change the last digits of sums."""
+"""Settings of the process during long work: one thread of linear algebra, and rare searches for garbage.
+
+More threads would compete with workers for cores, and change the last digits of sums."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import gc
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from itertools import islice
+from typing import TypeVar
 
 import scipy
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-__all__ = ["limit_threads_of_process", "on_one_thread"]
+__all__ = ["in_blocks", "limit_threads_of_process", "on_one_thread", "without_collection"]
+
+_BLOCK = 256
+_Item = TypeVar("_Item")
 
 
 @cache
@@ -32,3 +40,32 @@ def on_one_thread() -> Iterator[None]:
     `files.StoredModel` does so for the training of every model."""
     with _linear_algebra().limit(limits=1):
         yield
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Run a block without searches for garbage, which take as long as making many small objects."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+def in_blocks(items: Iterable[_Item]) -> Iterator[_Item]:
+    """Make items in blocks, each `without_collection`, and yield them one by one; an error comes in its place."""
+    rest = iter(items)
+    error: Exception | None = None
+    while error is None:
+        block: list[_Item] = []
+        try:
+            with without_collection():
+                block.extend(islice(rest, _BLOCK))
+        except Exception as raised:
+            error = raised
+        yield from block
+        if error is None and not block:
+            return
+    raise error

@@ -13,6 +13,7 @@ from itertools import chain, islice
 from sys import intern  # one string per distinct word and tag
 from typing import Any, TypeVar
 
+from spectral_latent._threads import in_blocks
 from spectral_latent.constituency.cleaning import EMPTY_TAG, Changes, is_empty, tagged_words, without_empty
 from spectral_latent.constituency.tree import Phrase, inner_first
 from spectral_latent.corpora._nltk_files import Annotation, CorpusFiles
@@ -131,7 +132,7 @@ def _own_phrases(reader: Any, corpus: str, file: str, changes: Changes, traces: 
         own = Changes()
         text = _one_word_per_tag(reader.raw(file), own)
         with suppress(CorpusError):
-            trees = list(parse_brackets(text, _place(corpus, file), own, traces=traces))
+            trees = list(in_blocks(parse_brackets(text, _place(corpus, file), own, traces=traces)))
             changes.add(own)
             return trees
     return None

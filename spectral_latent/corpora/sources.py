@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from spectral_latent._threads import in_blocks
 from spectral_latent.constituency.cleaning import Changes
 from spectral_latent.constituency.tree import Phrase
 from spectral_latent.corpora._nltk import annotation_of, items_of_corpus, phrases_of_file
@@ -91,7 +92,8 @@ def phrases_of_text(
     """Read the trees of a text in brackets; see `constituency_trees`."""
     sniff_format(source, text, "brackets", given=form)  # refuses other formats
     historical = READINGS[form] if form else None
-    return parse_brackets(text, source, changes, historical=historical, skip_bad=skip_bad, traces=traces)
+    trees = parse_brackets(text, source, changes, historical=historical, skip_bad=skip_bad, traces=traces)
+    return in_blocks(trees)
 
 
 def dependency_trees(

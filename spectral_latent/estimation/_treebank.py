@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
+from spectral_latent._threads import without_collection
 from spectral_latent.estimation._features import FeatureColumns, inside_templates, outside_templates
 from spectral_latent.estimation._moments import Priors
 from spectral_latent.estimation._parallel import parallel_map
@@ -356,17 +357,18 @@ def _batches(
     items: Iterable[tuple[Item, float]], formalism: Formalism[Item]
 ) -> Iterator[tuple[list[Item], list[float]]]:
     """Divide objects with weights into batches for shards; no batch is empty."""
-    batch: list[Item] = []
-    weights: list[float] = []
-    n_nodes = 0
-    for item, weight in items:
-        batch.append(item)
-        weights.append(weight)
-        n_nodes += formalism.n_nodes(item)
-        if n_nodes >= SHARD_NODES:
-            yield batch, weights
-            batch = []
-            weights = []
-            n_nodes = 0
-    if batch:
+    rest = iter(items)
+    while True:
+        batch: list[Item] = []
+        weights: list[float] = []
+        n_nodes = 0
+        with without_collection():
+            for item, weight in rest:
+                batch.append(item)
+                weights.append(weight)
+                n_nodes += formalism.n_nodes(item)
+                if n_nodes >= SHARD_NODES:
+                    break
+        if not batch:
+            return
         yield batch, weights
