@@ -141,79 +141,71 @@ def _nearest(points: FloatArray, centres: FloatArray) -> IntArray:
     return np.asarray(_relative_distances(points, centres).argmin(axis=1), dtype=np.int64)
 
 
-class _Cluster(NamedTuple):
-    """A cluster of points, and the best cut across its principal direction."""
+class _Cut(NamedTuple):
+    """The best cut of a cluster across its principal direction."""
 
-    rows: IntArray  # (n,)
-    centre: FloatArray  # (d,)
-    gain: float  # by how much the cut lowers the sum of squared distances from centres; 0 if all points are equal
-    is_above: BoolArray  # (n,) which points lie above the cut
+    gain: float  # by how much it lowers the sum of squared distances from centres; 0 if all points are equal
+    is_above: BoolArray  # (n,) which points lie above it
 
-    @staticmethod
-    def of(rows: IntArray, points: FloatArray, weight: FloatArray) -> _Cluster:
-        """Find the centre of some rows of points (N, d) of weights (N,), and the cut."""
-        of_row = weight[rows]
-        offset = points[rows]
-        centre = of_row @ offset / of_row.sum()
-        offset -= centre
-        direction = np.linalg.eigh((offset.T * of_row) @ offset)[1][:, -1]
-        direction = direction * np.sign(direction[np.abs(direction).argmax()])
-        place = offset @ direction
-        order = np.argsort(place, kind="stable")
-        place, of_row = place[order], of_row[order]
-        cumulated = of_row.cumsum()
-        below, above = np.maximum([cumulated[:-1], cumulated[-1] - cumulated[:-1]], TINY)
-        # Weighted places sum to 0: the sum s of those below is that of those above with the other sign, and both means
-        # explain s² / below + s² / above.  No cut is between equal places, or after the last one.
-        explained = np.cumsum(of_row * place)[:-1] ** 2 * (1.0 / below + 1.0 / above)
-        gain = np.append(np.where(place[1:] > place[:-1], explained, 0.0), 0.0)
-        at = int(gain.argmax())
-        is_above = np.zeros(len(rows), dtype=np.bool_)
-        is_above[order[at + 1 :]] = True
-        return _Cluster(rows, centre, float(gain[at]), is_above)
+
+def _centre(rows: IntArray, points: FloatArray, weight: FloatArray) -> FloatArray:
+    """Compute the mean (d,) of some rows of points (N, d) of weights (N,)."""
+    of_row = weight[rows]
+    return np.asarray(of_row @ points[rows] / of_row.sum())
+
+
+def _best_cut(rows: IntArray, centre: FloatArray, points: FloatArray, weight: FloatArray) -> _Cut:
+    """Find the best cut of some rows of points (N, d) of weights (N,), given their centre (d,)."""
+    of_row = weight[rows]
+    offset = points[rows]
+    offset -= centre
+    direction = np.linalg.eigh((offset.T * of_row) @ offset)[1][:, -1]
+    direction = direction * np.sign(direction[np.abs(direction).argmax()])
+    place = offset @ direction
+    order = np.argsort(place, kind="stable")
+    place, of_row = place[order], of_row[order]
+    cumulated = of_row.cumsum()
+    below, above = np.maximum([cumulated[:-1], cumulated[-1] - cumulated[:-1]], TINY)
+    # Weighted places sum to 0: the sum s of those below is that of those above with the other sign, and both means
+    # explain s² / below + s² / above.  No cut is between equal places, or after the last one.
+    explained = np.cumsum(of_row * place)[:-1] ** 2 * (1.0 / below + 1.0 / above)
+    gain = np.append(np.where(place[1:] > place[:-1], explained, 0.0), 0.0)
+    at = int(gain.argmax())
+    is_above = np.zeros(len(rows), dtype=np.bool_)
+    is_above[order[at + 1 :]] = True
+    return _Cut(float(gain[at]), is_above)
 
 
 def _bisect(points: FloatArray, weight: FloatArray, k: int) -> FloatArray:
     """Cut points (n, d) of weights (n,) into up to k clusters, and return their centres (k, d)."""
-    clusters = [_Cluster.of(np.arange(len(points)), points, weight)]
+    rows = [np.arange(len(points))]
+    centres = [_centre(rows[0], points, weight)]
+    cuts: dict[int, _Cut] = {}  # of the clusters, as far as they are needed
     least = _ROUNDING * float(weight @ np.square(points).sum(axis=1))
-    while len(clusters) < k:
-        at = max(range(len(clusters)), key=lambda number: clusters[number].gain)
-        if clusters[at].gain <= least:
+    while len(rows) < k:
+        for at in range(len(rows)):
+            if at not in cuts:
+                cuts[at] = _best_cut(rows[at], centres[at], points, weight)
+        at = max(range(len(rows)), key=lambda number: cuts[number].gain)
+        gain, is_above = cuts.pop(at)
+        if gain <= least:
             break
-        rows, _, _, is_above = clusters[at]
-        clusters[at] = _Cluster.of(rows[~is_above], points, weight)
-        clusters.append(_Cluster.of(rows[is_above], points, weight))
-    return np.stack([cluster.centre for cluster in clusters])
+        rows.append(rows[at][is_above])
+        rows[at] = rows[at][~is_above]
+        centres.append(_centre(rows[-1], points, weight))
+        centres[at] = _centre(rows[at], points, weight)
+    return np.stack(centres)
 
 
-class _StateChoices(NamedTuple):
-    """The distinct choices of states at nodes with binary rules, and the count of each choice."""
-
-    rows: IntArray  # (n, 4) rule, states of the node, its left and its right child; in lexicographic order
-    times: FloatArray  # (n,) the count of each choice
-
-    def __add__(self, other: _StateChoices) -> _StateChoices:  # type: ignore[override]
-        """Add the counts of two shards."""
-        rows, which = Rules.distinct(np.concatenate([self.rows, other.rows]))
-        count = np.bincount(which, np.concatenate([self.times, other.times]), minlength=len(rows))
-        return _StateChoices(rows, count.astype(float))
-
-    def parts(self, rules: IntArray) -> list[tuple[IntArray, _StateChoices]]:
-        """Cut the binary rules (R, 3) into tasks with their choices; rules are numbered from 0 in each task."""
-        # Rows are in the order of rules, so that the choices of a task are a slice.
-        firsts = range(0, len(rules), RULES_OF_TASK)
-        starts = np.searchsorted(self.rows[:, 0], [*firsts, len(rules)])
-        tasks = []
-        for first, (start, end) in zip(firsts, pairwise(starts.tolist()), strict=True):
-            choices = _StateChoices(self.rows[start:end] - np.array([first, 0, 0, 0]), self.times[start:end])
-            tasks.append((rules[first : first + RULES_OF_TASK], choices))
-        return tasks
+# Counts of rules with each choice of states, where the states of nodes are known: a table without binary rules; the
+# distinct choices at nodes with binary rules (n, 4), in lexicographic order: the rule and the states of the node, of
+# its left and of its right child; and the count (n,) of each choice.
+_HardCounts = tuple[Counts, IntArray, FloatArray]
 
 
-def _tensors(part: tuple[IntArray, _StateChoices], states: IntArray, rank: int | None) -> list[Tensor]:
-    """Make a tensor of at most `rank` terms from the counts of each binary rule of a part; states: (S,)."""
-    rules, (rows, times) = part
+def _tensors(part: tuple[IntArray, IntArray, FloatArray], states: IntArray, rank: int | None) -> list[Tensor]:
+    """Make a tensor of at most `rank` terms for each of some rules (R, 3), from choices (n, 4) and counts (n,)."""
+    rules, rows, times = part
     starts = np.searchsorted(rows[:, 0], np.arange(len(rules) + 1))
     identity = np.eye(int(states.max(initial=1)))
     tensors = []
@@ -225,22 +217,30 @@ def _tensors(part: tuple[IntArray, _StateChoices], states: IntArray, rank: int |
     return tensors
 
 
-class _HardCounts(NamedTuple):
-    """Counts of rules with each choice of states, where the states of nodes are known."""
+def _sum_choices(rows: IntArray, times: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Find the distinct rows (n', 4) of choices (n, 4), in lexicographic order, and sum the counts (n,) of each."""
+    distinct, which = Rules.distinct(rows)
+    return distinct, np.bincount(which, times, minlength=len(distinct)).astype(float)
 
-    table: Counts  # without binary rules
-    choices: _StateChoices
 
-    def __add__(self, other: _HardCounts) -> _HardCounts:  # type: ignore[override]
-        """Add the counts of two shards."""
-        return _HardCounts(self.table + other.table, self.choices + other.choices)
+def _add(one: _HardCounts, other: _HardCounts) -> _HardCounts:
+    """Add the counts of two shards."""
+    rows = np.concatenate([one[1], other[1]])
+    return one[0] + other[0], *_sum_choices(rows, np.concatenate([one[2], other[2]]))
 
-    def of_rules(self, rules: Rules, rank: int | None = None, jobs: int | None = 1) -> Counts:
-        """Make one table from the counts, over the rules that were counted."""
-        table = self.table
-        parts = parallel_map(_tensors, self.choices.parts(rules.binary), jobs, table.states, rank)
-        tensors = Tensors.of(chain.from_iterable(parts))
-        return Counts(rules, table.states, table.root, table.leaf, table.unary, tensors)
+
+def _with_tensors(counts: _HardCounts, rules: Rules, rank: int | None = None, jobs: int | None = 1) -> Counts:
+    """Make one table from the counts, over the rules that were counted."""
+    table, rows, times = counts
+    # Cut the binary rules into tasks.  Rows are in the order of rules, so that the choices of a task are a slice.
+    firsts = range(0, len(rules.binary), RULES_OF_TASK)
+    starts = np.searchsorted(rows[:, 0], [*firsts, len(rules.binary)])
+    parts = [
+        (rules.binary[first : first + RULES_OF_TASK], rows[start:end] - np.array([first, 0, 0, 0]), times[start:end])
+        for first, (start, end) in zip(firsts, pairwise(starts.tolist()), strict=True)
+    ]
+    tensors = Tensors.of(chain.from_iterable(parallel_map(_tensors, parts, jobs, table.states, rank)))
+    return Counts(rules, table.states, table.root, table.leaf, table.unary, tensors)
 
 
 def _hard_counts(
@@ -259,7 +259,6 @@ def _hard_counts(
         return np.bincount(flat, of_node[nodes], minlength=int(np.prod(size))).reshape(size).astype(float)
 
     columns = (rule[binaries], state[binaries], state[left[binaries]], state[trees.right[binaries]])
-    rows, which = Rules.distinct(np.stack(columns, axis=1))
     without_binary = Counts(
         Rules(rules.leaf, rules.unary, rules.binary[:0]),
         states,
@@ -268,8 +267,7 @@ def _hard_counts(
         unary=table((len(rules.unary), largest, largest), unaries, rule[unaries], state[unaries], state[left[unaries]]),
         binary=Tensors.of([]),
     )
-    times = np.bincount(which, of_node[binaries], minlength=len(rows)).astype(float)
-    return _HardCounts(without_binary, _StateChoices(rows, times))
+    return without_binary, *_sum_choices(np.stack(columns, axis=1), of_node[binaries])
 
 
 def state_counts(
@@ -280,7 +278,7 @@ def state_counts(
     states: (S,) the number of states of each symbol.
     state: (N,) the state of each node.
     weight: (T,) the weight of each tree; 1 if not given."""
-    return _hard_counts(trees, rules, states, state, weight).of_rules(rules)
+    return _with_tensors(_hard_counts(trees, rules, states, state, weight), rules)
 
 
 def _shard_counts(shard: TreebankShard, clusters: NodeClusters, rules: Rules) -> _HardCounts:
@@ -291,5 +289,5 @@ def _shard_counts(shard: TreebankShard, clusters: NodeClusters, rules: Rules) ->
 def cluster_counts(treebank: Treebank, clusters: NodeClusters, rank: int | None = None, jobs: int | None = 1) -> Counts:
     """Count each rule of a treebank with each choice of its nodes' clusters."""
     rules = treebank.counts.rules
-    counts = reduce(_HardCounts.__add__, parallel_map(_shard_counts, treebank.shards, jobs, clusters, rules))
-    return counts.of_rules(rules, rank, jobs)
+    counts = reduce(_add, parallel_map(_shard_counts, treebank.shards, jobs, clusters, rules))
+    return _with_tensors(counts, rules, rank, jobs)

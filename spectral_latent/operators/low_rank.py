@@ -25,13 +25,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from spectral_latent._compiled import TINY, compiled
+from spectral_latent._compiled import TINY, compiled, compiled_part
 from spectral_latent._options import Count, checked
 from spectral_latent.operators.tensors import Tensor
 from spectral_latent.trees import FloatArray
 
 __all__ = ["low_rank_tensor"]
 
+_Legs = tuple[FloatArray, ...]  # an array for each leg
 _ROUNDS = 10  # updates of every leg; ten times as many do not improve F1
 _SPREAD = 0.3  # the share of the sums that is added to every term at the start, because an update never changes a zero
 _NEGLIGIBLE = 1e-12  # terms are only added for entries above this share of the largest entry
@@ -78,13 +79,9 @@ def _fit_terms(dense: FloatArray, rank: int) -> list[FloatArray]:
     unfolded = [np.ascontiguousarray(np.moveaxis(dense, k, 0)).reshape(m, -1) for k, m in enumerate(dense.shape)]
     legs = [_spread(leg[:n_terms], along.sum(axis=1)) for leg, along in zip(legs, unfolded, strict=True)]
     weights = np.full(n_terms, dense.sum() / n_terms)
-    room = [
-        (np.empty((n_terms, along.shape[1])), np.empty_like(along), np.empty_like(legs[k]))
-        for k, along in enumerate(unfolded)
-    ]
-    for _ in range(_ROUNDS):
-        for k, left, right in ((1, 0, 2), (2, 0, 1), (0, 1, 2)):
-            _update(unfolded[k], weights, legs[k], legs[left], legs[right], *room[k])
+    pairs = [np.empty((n_terms, along.shape[1])) for along in unfolded]
+    room = (tuple(map(np.empty_like, arrays)) for arrays in (unfolded, legs))
+    _update_in_turn(tuple(unfolded), weights, tuple(legs), tuple(pairs), *room)
     return [weights[:, None] * legs[0], legs[1], legs[2]]
 
 
@@ -146,6 +143,16 @@ def _spread(factor: FloatArray, sums: FloatArray) -> FloatArray:
 
 
 @compiled
+def _update_in_turn(
+    unfolded: _Legs, weights: FloatArray, legs: _Legs, pairs: _Legs, ratios: _Legs, gains: _Legs
+) -> None:
+    """Update each leg in turn, given the tensor unfolded along each leg, and room for each; see `_update`."""
+    for _ in range(_ROUNDS):
+        for k, left, right in ((1, 0, 2), (2, 0, 1), (0, 1, 2)):
+            _update(unfolded[k], weights, legs[k], legs[left], legs[right], pairs[k], ratios[k], gains[k])
+
+
+@compiled_part
 def _update(
     unfolded: FloatArray,
     weights: FloatArray,

@@ -26,11 +26,10 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column, check_range, read_only
 from spectral_latent._options import ShortRepr, counted
-from spectral_latent.operators.tensors import Tensor, Tensors
+from spectral_latent.operators.tensors import Tensor, Tensors, read_only_view
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, SkeletalTrees, ranges
 
 __all__ = ["Counts", "ExpectedCounts", "ObservableOperators", "PackedOperators", "RuleTable", "row_sums"]
@@ -99,8 +98,8 @@ class RuleTable(ShortRepr):
         """Sum the numbers of each symbol and state over its rules and the states of the children, (S, M)."""
         total = row_sums(self.rules.leaf[:, 0], self.leaf, len(self.root))
         total += row_sums(self.rules.unary[:, 0], self.unary.sum(axis=2), len(self.root))
-        for a, tensor in zip(self.rules.binary[:, 0].tolist(), self.binary, strict=True):
-            total[a, : tensor.shape[0]] += tensor.sums()
+        tensor, state, sums = self.binary.row_sums()
+        np.add.at(total, (self.rules.binary[tensor, 0], state), sums)
         return total
 
     def scale(self: Table, factors: FloatArray) -> Table:
@@ -312,15 +311,6 @@ class PackedOperators(NamedTuple):
     most_terms: int  # the largest number of terms
 
 
-def _view(column: NDArray[Any]) -> NDArray[Any]:
-    """Make a read-only view of a column (n, ...), or of a copy in C order.
-
-    Arrays of files are read-only, and functions would be compiled again for each mixture of both kinds of arrays."""
-    view = np.ascontiguousarray(column).view()
-    view.setflags(write=False)
-    return view
-
-
 def _check_leaves(rules: IntArray, leaf: FloatArray, n_symbols: int, m_max: int) -> None:
     """Raise ValueError unless leaf rules (R0, 2) and numbers (R0, M) fit together, and all symbols exist."""
     check_column("leaf rules", rules, (len(rules), 2), np.int64)
@@ -384,7 +374,7 @@ class ObservableOperators(RuleTable):
         """View the operators as flat arrays that cannot be written to."""
         tensors = (self.binary.offset, self.binary.terms, self.binary.data)
         columns = [self.states, self.root, self.leaf, self.unary, self.rules.binary, *tensors]
-        return PackedOperators._make([*map(_view, columns), int(self.binary.terms.max(initial=0))])
+        return PackedOperators._make([*map(read_only_view, columns), int(self.binary.terms.max(initial=0))])
 
     @staticmethod
     def probabilities_of(numbers: Counts | ObservableOperators) -> ObservableOperators:
@@ -423,7 +413,7 @@ class ObservableOperators(RuleTable):
             _check_leaves(rules, leaf, *self.root.shape)
         operators = object.__new__(ObservableOperators)
         own = Rules(read_only(rules), self.rules.unary, self.rules.binary)
-        packed = self.packed._replace(leaf=_view(leaf))
+        packed = self.packed._replace(leaf=read_only_view(leaf))
         operators.__dict__.update(self.__dict__ | {"rules": own, "leaf": leaf, "packed": packed})
         return operators
 

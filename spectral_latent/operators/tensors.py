@@ -15,11 +15,12 @@ from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
-from spectral_latent._compiled import check_column, check_range, read_only
+from spectral_latent._compiled import check_column, check_range, compiled_exact_pass, read_only
 from spectral_latent.trees import FloatArray, IntArray, ranges
 
-__all__ = ["Tensor", "Tensors"]
+__all__ = ["Tensor", "Tensors", "read_only_view"]
 
 _BLOCK = 4096  # the number of rows that are multiplied out together, which bounds the memory
 
@@ -269,24 +270,11 @@ class Tensors(Sequence[Tensor]):
         >>> Tensors.of(tensors).row_sums()
         (array([0, 0, 1]), array([0, 1, 0]), array([1., 5., 3.]))
         """
-        m_a, m_b, m_c = self.shapes.T
-        width = self.widths
-        end = np.cumsum(width)
-        # The weight of each column of each matrix: Σ second · Σ third of a term, and 1 without terms.
-        weight = np.ones(int(width.sum()))
-        column = ranges(end - self.terms, end)[0]
-        start = self.offset[:-1] + self.terms * m_a
-        for m in (m_b, m_c):
-            place = ranges(start, start + self.terms * m)[0]
-            rows = np.repeat(m, self.terms)
-            weight[column] *= np.add.reduceat(self.data[place], np.cumsum(rows) - rows) if len(rows) else 1.0
-            start = start + self.terms * m
-        place = ranges(self.offset[:-1], self.offset[:-1] + m_a * width)[0]
-        tensor = np.repeat(np.arange(len(self)), m_a)
-        products = self.data[place] * weight[ranges((end - width)[tensor], end[tensor])[0]]
-        row = np.cumsum(width[tensor])
-        sums = np.add.reduceat(products, row - width[tensor]) if len(tensor) else np.zeros(0)
-        return tensor, ranges(np.zeros_like(m_a), m_a)[0], sums
+        m_a = self.shapes[:, 0]
+        sums = np.empty(int(m_a.sum()))
+        _sum_rows(self.shapes, self.terms, self.offset, read_only_view(self.data), sums)
+        place, tensor = ranges(np.zeros_like(m_a), m_a)
+        return tensor, place, sums
 
     def with_data(self, data: FloatArray) -> Tensors:
         """Replace the numbers; the layout stays.
@@ -333,3 +321,42 @@ class Tensors(Sequence[Tensor]):
         ends = terms * m_a, terms * (m_a + m_b)
         first = block[: ends[0]].reshape(m_a, terms).T
         return Tensor(first, block[ends[0] : ends[1]].reshape(terms, m_b), block[ends[1] :].reshape(terms, m_c))
+
+
+def read_only_view(column: NDArray[Any]) -> NDArray[Any]:
+    """Make a read-only view of a column (n, ...), or of a copy in C order.
+
+    Arrays of files are read-only, and functions would be compiled again for each mixture of both kinds of arrays."""
+    view = np.ascontiguousarray(column).view()
+    view.setflags(write=False)
+    return view
+
+
+@compiled_exact_pass
+def _sum_rows(shapes: IntArray, terms: IntArray, offset: IntArray, data: FloatArray, sums: FloatArray) -> None:
+    """Sum each tensor over its second and third leg; the sums (Σ m_a,) of a tensor are neighbours."""
+    row = 0
+    for r in range(len(terms)):
+        m_a = shapes[r, 0]
+        m_b = shapes[r, 1]
+        m_c = shapes[r, 2]
+        n_terms = terms[r]
+        width = n_terms if n_terms > 0 else m_b * m_c
+        for i in range(m_a):
+            sums[row + i] = 0.0
+        for q in range(width):
+            # The weight of a column of the matrix: Σ second · Σ third of a term, and 1 without terms.
+            weight = 1.0
+            if n_terms > 0:
+                second = offset[r] + n_terms * m_a + q * m_b
+                third = offset[r] + n_terms * (m_a + m_b) + q * m_c
+                weight = 0.0
+                for j in range(m_b):
+                    weight += data[second + j]
+                total = 0.0
+                for k in range(m_c):
+                    total += data[third + k]
+                weight *= total
+            for i in range(m_a):
+                sums[row + i] += weight * data[offset[r] + i * width + q]
+        row += m_a
