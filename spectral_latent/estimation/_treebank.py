@@ -326,7 +326,9 @@ def read_treebanks(
     weighted = ((item, 1.0) for item in items) if weights is None else _pair_with_weights(items, weights)
     for batch, weight in _batches(weighted, formalisms[0]):
         for formalism, store in zip(formalisms, stores, strict=True):
-            store.append(formalism.columns(batch, np.array(weight, dtype=np.float64)))
+            with without_collection():
+                columns = formalism.columns(batch, np.array(weight, dtype=np.float64))
+            store.append(columns)
         del batch  # free the memory while the next batch is read
     if not len(stores[0]):
         raise EstimationError("no trees to learn from")

@@ -23,6 +23,7 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 
 from spectral_latent._compiled import TINY
 from spectral_latent.estimation._parallel import parallel_map
@@ -159,7 +160,9 @@ def _best_cut(rows: IntArray, centre: FloatArray, points: FloatArray, weight: Fl
     of_row = weight[rows]
     offset = points[rows]
     offset -= centre
-    direction = np.linalg.eigh((offset.T * of_row) @ offset)[1][:, -1]
+    scaled = offset * np.sqrt(of_row)[:, None]
+    last = offset.shape[1] - 1
+    direction = scipy.linalg.eigh(scaled.T @ scaled, subset_by_index=(last, last), check_finite=False)[1][:, 0]
     direction = direction * np.sign(direction[np.abs(direction).argmax()])
     place = offset @ direction
     order = np.argsort(place, kind="stable")
