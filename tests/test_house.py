@@ -405,25 +405,25 @@ LINES: dict[str, tuple[int, int]] = {
     "_names": (14, 4),
     "_texts": (12, 5),
     "_options": (253, 65),
-    "_threads": (28, 6),
+    "_threads": (28, 6),  # trees are made without searches for garbage, which took as long as making them
     "trees": (694, 280),
-    "operators": (684, 310),
+    "operators": (684, 310),  # sums of tensors are a compiled loop
     "ready": (57, 22),
-    "files": (1199, 371),  # exports what packages on top need
+    "files": (1199, 371),  # exports for packages on top; batches without searches for garbage
     "inference": (1862, 539),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
-    "estimation": (2651, 866),  # exports what packages on top need
+    "estimation": (2651, 866),  # exports for packages on top; batches without searches for garbage
     "drawing": (175, 62),
     "inspection": (396, 176),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
     "tokenisation": (223, 48),
     "model": (1140, 540),  # and surprisal summed over the regions of a table
-    "lexicon": (1857, 505),  # words of many sentences are encoded together without a tuple for each
+    "lexicon": (1857, 505),  # words are encoded together; what smoothing needs of words is kept for all grammars
     "grammar": (2040, 554),
-    "constituency": (2883, 896),  # exports what packages on top need
+    "constituency": (2883, 896),  # exports for packages on top; batches without searches for garbage
     "sequence": (3342, 946),  # and the training of Gaussian models, which left `spectral_latent_sklearn`
     "automata": (892, 267),
     "anchors": (551, 192),
-    "dependency": (2415, 610),  # exports what packages on top need
+    "dependency": (2415, 610),  # exports for packages on top; batches without searches for garbage
     "graphs": (320, 111),
     "reranking": (1144, 458),  # readers and writers of n-best lists came from corpora
     "evaluation": (911, 322),
