@@ -146,7 +146,7 @@ def _spread(factor: FloatArray, sums: FloatArray) -> FloatArray:
 def _update_in_turn(
     unfolded: _Legs, weights: FloatArray, legs: _Legs, pairs: _Legs, ratios: _Legs, gains: _Legs
 ) -> None:
-    """Update each leg in turn, given the tensor unfolded along each leg, and room for each; see `_update`."""
+    """Update each leg in turn, given the tensor unfolded along each, masses (Q,), and room for each; see `_update`."""
     for _ in range(_ROUNDS):
         for k, left, right in ((1, 0, 2), (2, 0, 1), (0, 1, 2)):
             _update(unfolded[k], weights, legs[k], legs[left], legs[right], pairs[k], ratios[k], gains[k])
