@@ -53,20 +53,30 @@ def asks_for_json(json: bool, output: Path | None) -> bool:
 
 
 def answers(
-    ask: Callable[[Any, list[InputSentence]], list[Answer]], model: Any, given: Input, jobs: int, label: str
+    ask: Callable[[Any, list[InputSentence]], list[Answer]],
+    model: Any,
+    given: Input,
+    jobs: int,
+    label: str,
+    at_once: int = 32,
 ) -> Iterator[tuple[InputSentence, Answer]]:
     """Ask a model about each sentence; at the end, tell of fallbacks and of tags that it does not know.
 
-    One process asks about a sentence of a pipe before it reads the next, because the writer may wait for the answer.
+    One process never waits for a pipe with sentences that it could answer, because the writer may wait for the answers.
     The processes that ask also write, because to send what they find would take longer.
 
-    ask: the function from a model and sentences to answers, which other processes can import."""
-    from spectral_latent.model.batches import BATCH_SIZE, map_batches
+    ask: the function from a model and sentences to answers, which other processes can import.
+    at_once: the largest number of sentences that are asked about together."""
+    from spectral_latent.model.batches import map_batches
 
     kept, read = tee(given.sentences)
     unknown: Counter[str] = Counter()
     fallbacks: list[int | str] = []
-    found = map_batches(ask, model, read, jobs, size=1 if jobs == 1 and given.is_pipe else BATCH_SIZE)
+    found: Iterator[Answer]
+    if jobs == 1:
+        found = (answer for batch in _batches(read, given.waits, at_once) for answer in ask(model, batch))
+    else:
+        found = map_batches(ask, model, read, jobs)
     try:
         with users_errors():
             for sentence, answer in bar(zip(kept, found, strict=True), label, beside_output=True):
@@ -84,6 +94,23 @@ def answers(
             )
         if unknown:
             warn_of_unknown_tags(model, unknown)
+
+
+def _batches(sentences: Iterable[InputSentence], waits: Callable[[], bool], size: int) -> Iterator[list[InputSentence]]:
+    """Divide sentences into batches, which end where a pipe would be waited for, or cannot be read on."""
+    batch: list[InputSentence] = []
+    try:
+        for sentence in sentences:
+            batch.append(sentence)
+            if len(batch) == size or waits():
+                yield batch
+                batch = []
+    except ValueError:
+        if batch:
+            yield batch
+        raise
+    if batch:
+        yield batch
 
 
 def write_answers(

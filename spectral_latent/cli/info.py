@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMAND", "states_of_symbols"]
 
+_json = partial(json.dumps, ensure_ascii=False)
 _LISTS = ("words", "rules", "places")
 _SYMBOLS = 10  # the number of symbols if none are named
 _NAMED = 20  # the largest number of symbols that an error names
@@ -94,7 +96,7 @@ def info(
     else:
         description, summary = _descriptions(model)
         rows = (f"{printable(name):<12} {printable(text)}" for name, text in summary.items())
-        click.echo(json.dumps(description, ensure_ascii=False) if json_ else "\n".join(rows))
+        click.echo(_json(description) if json_ else "\n".join(rows))
 
 
 def _list_ready_models(as_json: bool) -> None:
@@ -107,7 +109,7 @@ def _list_ready_models(as_json: bool) -> None:
     for model in found:
         size = model.file.stat().st_size
         if as_json:
-            click.echo(json.dumps(model._asdict() | {"bytes": size}, ensure_ascii=False))
+            click.echo(_json(model._asdict() | {"bytes": size}))
         else:
             click.echo(f"{model.name:<6} {model.language}: {model.about} ({size / 1e6:.1f} MB)")
             click.echo(f"       {model.sources}; {model.licence}")
@@ -173,12 +175,12 @@ def _show_states(file: str, symbols: Sequence[str], top: int, as_json: bool) -> 
         from spectral_latent.inspection.anchors import anchor_rows, anchor_table
 
         rows = ({**row._asdict(), "words": dict(row.words)} for row in anchor_rows(loaded, top))
-        click.echo("\n".join(_objects(rows)) if as_json else anchor_table(loaded, top))
+        click.echo("\n".join(map(_json, rows)) if as_json else anchor_table(loaded, top))
         return
     try:
         for parts, spectrum in states_of_symbols(loaded, symbols, top):
             of_parts = ({**part._asdict(), **{name: dict(getattr(part, name)) for name in _LISTS}} for part in parts)
-            click.echo("\n".join(_objects(of_parts) if as_json else _paragraph(parts, spectrum)))
+            click.echo("\n".join(map(_json, of_parts) if as_json else _paragraph(parts, spectrum)))
     except ValueError as error:
         raise click.ClickException(f"{file}: {error}") from None
 
@@ -216,11 +218,6 @@ def _hint(symbol: str, symbols: Sequence[str]) -> str:
         return f"did you mean {' or '.join(alike)}?"
     others = ", and others" if len(symbols) > _NAMED else ""
     return f"there are {', '.join(symbols[:_NAMED])}{others}"
-
-
-def _objects(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
-    """Write JSON objects."""
-    return (json.dumps(row, ensure_ascii=False) for row in rows)
 
 
 def _paragraph(parts: _Parts, spectrum: Sequence[float]) -> Iterator[str]:

@@ -85,12 +85,12 @@ class InputSentence(NamedTuple):
 class Input(NamedTuple):
     """The sentences of an input, and then the comments after the last sentence of a table.
 
-    is_pipe: whether sentences come one by one, because who writes them may wait for answers."""
+    waits: tells whether the next line of a pipe has not come yet; who writes it may wait for answers."""
 
     source: str
     form: Format
     sentences: Iterator[InputSentence]
-    is_pipe: bool = False
+    waits: Callable[[], bool] = lambda: False
 
 
 # Files, and lines of them
@@ -166,7 +166,8 @@ def _joined(given: Sequence[Input]) -> Input:
                 f"format, or --format"
             )
     sentences = (_of_file(Path(each.source).name, sentence) for each in given for sentence in each.sentences)
-    return Input(", ".join(each.source for each in given), first.form, sentences, any(each.is_pipe for each in given))
+    source = ", ".join(each.source for each in given)
+    return Input(source, first.form, sentences, lambda: any(each.waits() for each in given))
 
 
 def _of_file(file: str, sentence: InputSentence) -> InputSentence:
@@ -196,9 +197,20 @@ def _read_file(file: str, form: Format | None, tokenisation: Tokenisation) -> In
         guess = sniff_format(source, b"".join(line for batch in begun for _, line in batch).decode(errors="replace"))
         if guess.doubt:
             message(f"Warning: {guess.warning(source)}")
-    lines = ((number, decode(line, source, number)) for batch in batches for number, line in batch)
-    sentences = _READERS.get(guess.form, _read_trees)(lines, source, tokenisation)
-    return Input(source, guess.form, guess.noted(_with_known_words(sentences, tokenisation)), is_pipe)
+    n_come = 0  # lines that have come and were not yet asked for
+
+    def come() -> Iterator[tuple[int, str]]:
+        """Decode lines when they are asked for."""
+        nonlocal n_come
+        for batch in batches:
+            n_come = len(batch)
+            for number, line in batch:
+                n_come -= 1
+                yield number, decode(line, source, number)
+
+    sentences = _READERS.get(guess.form, _read_trees)(come(), source, tokenisation)
+    noted = guess.noted(_with_known_words(sentences, tokenisation))
+    return Input(source, guess.form, noted, lambda: is_pipe and not n_come)
 
 
 def _with_known_words(sentences: Iterable[InputSentence], tokenisation: Tokenisation) -> Iterator[InputSentence]:

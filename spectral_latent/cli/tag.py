@@ -74,7 +74,7 @@ def tag(
         message(f"The tag {strange[0]!r} has a slash or a space within; only CoNLL-U keeps such tags apart")
     filled = "xpos" if (column or getattr(tagger, "tagset", None)) == "xpos" else "upos"
     ask = partial(_tag, column=filled, as_json=as_json)
-    write_answers(given, answers(ask, tagger, given, jobs, "Tagging"), output)
+    write_answers(given, answers(ask, tagger, given, jobs, "Tagging", at_once=256), output)
 
 
 def _tag(model: Any, sentences: list[InputSentence], column: str, as_json: bool) -> list[Answer]:
