@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nltk.tokenize import word_tokenize
 from nltk.tokenize.treebank import TreebankWordDetokenizer
 
-from spectral_latent.lexicon.segmentation import DividedText, LearntTokenisation, Segmenter
+from spectral_latent.sequence.segmentation import DividedText, LearntTokenisation, Segmenter
 from spectral_latent.tokenisation import Token, Tokenisation
 
 ENGLISH = Tokenisation(frozenset(["n't", "'s", "``", "''", "-LRB-", "-RRB-", "--", "...", "Mr.", "U.S."]))

@@ -36,12 +36,12 @@ from spectral_latent.grammar.parser import Parser, estimate_all, held_out_choice
 from spectral_latent.inference import SignedLog
 from spectral_latent.lexicon.choices import Choices, JudgeOptions
 from spectral_latent.lexicon.lemmas import Lemmatiser
-from spectral_latent.lexicon.segmentation import LearntTokenisation, Segmenter
 from spectral_latent.model import check_kind, check_trees
 from spectral_latent.model.analysis import Analysis
 from spectral_latent.model.batches import map_batches
 from spectral_latent.model.parts import Judge, Parts, average
 from spectral_latent.sequence import LatentTagger
+from spectral_latent.sequence.segmentation import LearntTokenisation, Segmenter
 from spectral_latent.tokenisation import Token, Tokenisation
 from spectral_latent.trees import FloatArray, IntArray
 

@@ -17,8 +17,8 @@ from spectral_latent._options import counted
 from spectral_latent.dependency.tree import BLANK, DependencySentence
 from spectral_latent.estimation import Listener, Progress, silent
 from spectral_latent.lexicon.lemmas import Lemmatiser
-from spectral_latent.lexicon.segmentation import DividedText, Segmenter
 from spectral_latent.sequence import LatentTagger, TaggerOptions, preset, train_and_tag
+from spectral_latent.sequence.segmentation import DividedText, Segmenter
 
 __all__ = [
     "COLUMNS",

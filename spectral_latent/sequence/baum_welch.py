@@ -45,6 +45,7 @@ __all__ = [
     "ChainLearner",
     "OpenPositions",
     "baum_welch",
+    "chain_sums",
     "expectation",
     "state_posteriors",
     "supported_states",
@@ -328,6 +329,24 @@ def state_posteriors(
         logs.append(log)
         first = here.stop
     return posteriors, np.concatenate(logs)
+
+
+def chain_sums(
+    factors: FloatArray, start: IntArray, initial: BoolArray, step: FloatArray, stop: BoolArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Compute γ (N, m), Σ ξ (m, m) and the logarithms of the sums over all paths (T,) of chains of factors.
+
+    factors: (N, m) the factor of each state at each position, in place of p(x | h); at least 0.
+    start: (T + 1,) the first position of each chain, and N.
+    initial, stop: (m,) whether a chain may begin or end with each state.
+    step: (m, m) the factor of each pair of neighbouring states."""
+    ends = initial.astype(np.float64), np.ascontiguousarray(step), np.ascontiguousarray(step.T), stop.astype(np.float64)
+    terminal = np.arange(len(factors))
+    sequences = Sequences(terminal, np.zeros_like(terminal), start, np.ones(len(start) - 1))
+    forward, ahead, behind, total, log = _vectors_of(sequences, _Parameters(*ends, factors))
+    forward /= total[:, None]
+    before = np.flatnonzero(~sequences.is_last)
+    return forward * behind, (forward[before].T @ ahead[before + 1]) * step, log
 
 
 def expectation(shards: Iterable[Sequences | SequenceShard], model: HiddenMarkov, jobs: int | None = 1) -> ChainCounts:
