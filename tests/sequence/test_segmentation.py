@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,32 @@ from hypothesis import strategies as st
 from spectral_latent.corpora import dependency_trees
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.dependency.morphology import divided_texts, learn_segmenter
+from spectral_latent.sequence.baum_welch import chain_sums
 from spectral_latent.sequence.segmentation import DividedText, LearntTokenisation, Segmenter
 from spectral_latent.tokenisation import Token
+
+
+def test_sums_over_the_paths_of_chains_are_those_of_all_paths() -> None:
+    rng = np.random.default_rng(3)
+    factors, step = rng.random((5, 3)), rng.random((3, 3))
+    step[0, 2] = 0.0
+    initial, stop = np.array([True, True, False]), np.array([False, True, True])
+    start = np.array([0, 1, 5])
+    visits, pairs, logs = np.zeros((5, 3)), np.zeros((3, 3)), []
+    for first, end in pairwise(start):
+        paths = {}
+        for path in product(range(3), repeat=end - first):
+            joint = factors[np.arange(first, end), path].prod() * initial[path[0]] * stop[path[-1]]
+            paths[path] = joint * np.prod([step[pair] for pair in pairwise(path)])
+        total = sum(paths.values())
+        logs.append(np.log(total))
+        for path, joint in paths.items():
+            visits[np.arange(first, end), path] += joint / total
+            for pair in pairwise(path):
+                pairs[pair] += joint / total
+    for found, expected in zip(chain_sums(factors, start, initial, step, stop), (visits, pairs, logs), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
 
 WORDS = ["la", "mare", "di", "Roma", "10 000", "lupo"]
 
