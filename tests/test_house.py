@@ -420,7 +420,7 @@ LINES: dict[str, tuple[int, int]] = {
     "lexicon": (1876, 507),  # words are encoded together; what smoothing needs of words is kept for all grammars
     "grammar": (2035, 553),
     "constituency": (2883, 896),  # exports for packages on top; batches without searches for garbage
-    "sequence": (3342, 946),  # and the division of raw text, which left `lexicon`: it tags characters by the chain kernel
+    "sequence": (3342, 946),  # and the division of raw text, which left `lexicon`: characters are tagged in chains
     "automata": (892, 267),
     "anchors": (551, 192),
     "dependency": (2415, 610),  # exports for packages on top; batches without searches for garbage
