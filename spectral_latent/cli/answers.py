@@ -89,7 +89,7 @@ def answers(
             unit = "line" if given.form in _LINES else "sentence"
             rest = f" and {len(fallbacks) - _FIRST:,} more" if len(fallbacks) > _FIRST else ""
             message(
-                f"The grammar derives no tree, and the output has a flat one marked FALLBACK: {unit} "
+                f"The model finds no tree, and the output has a flat one marked FALLBACK: {unit} "
                 f"{', '.join(map(str, fallbacks[:_FIRST]))}{rest}"
             )
         if unknown:
