@@ -394,7 +394,7 @@ def test_the_probability_of_each_head_is_written(run: Run, parser: Path, loaded:
 
 
 def test_raw_text_becomes_a_table_with_all_columns(run: Run, tmp_path: Path) -> None:
-    """`train ud` learns to divide text, tokens of two words too, and `evaluate` divides the text of the gold trees."""
+    """Training with morphology learns to divide text, tokens of two words too, and `evaluate` divides gold text."""
     rows = [
         ("They", "they", "PRON", "_", "_", 4, "nsubj"),
         ("do", "do", "AUX", "_", "Mood=Ind", 4, "aux"),
