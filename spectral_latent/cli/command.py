@@ -34,6 +34,7 @@ LEFT: Mapping[str, str] = {  # what to use in the place of commands and options 
     "verify": "run `info MODEL SOURCE --verify`",
     "anchors": "run `info MODEL --states`; `label` gives tags to anchors",
     "ud": "run `train dependency --morphology`",
+    "anchor": "run `train anchors`",
     "features": "write `reranker.features.table(lists)` in Python; scikit-learn's dump_svmlight_file takes its values",
     **{
         name: f"use `spectral-latent-annotate {name}`, which is installed with this command"
@@ -52,6 +53,7 @@ LEFT: Mapping[str, str] = {  # what to use in the place of commands and options 
     "--unsupervised": "leave it out: models without labels are compared by their states",
     "--choose-states": "use `benchmarks.papers.narayan2016` in a checkout of the project",
     "--first": f"{_IN_PYTHON}: DependencyOptions(attachment=Attachment(first_side=...))",
+    "--hull": f"{_IN_PYTHON}: AnchorOptions(hull=...)",
     "--no-spelling": f"{_IN_PYTHON}: AnchorOptions(spelling=False)",
 }
 # The exit statuses that shells give for Ctrl-C and for a closed pipe: 128 and the number of the signal.

@@ -23,7 +23,8 @@ def load_for(file: str, *kinds: str) -> Any:
         if kind in kinds:
             return make_model(arrays, settings)
         found = KINDS[kind].name if kind in KINDS else f"a {kind} model"
-        needed = " or ".join(KINDS[each].name for each in kinds)
+        *others, last = (KINDS[each].name for each in kinds)
+        needed = f"{', '.join(others)} or {last}" if others else last
         raise ModelFileError(f"{found}, where {needed} is needed; {_advice(kind)}")
 
 
@@ -35,7 +36,7 @@ def _advice(kind: str) -> str:
     if kind == "reranker":
         return "use it with `rerank`, or with `parse --rerank`"
     commands = [name for name in main.list_commands(None) if kind in getattr(main.get_command(None, name), "kinds", ())]
-    return f"use it with {', '.join(f'`{name}`' for name in commands)}, or in Python"
+    return f"use it with {', '.join(f'`{name}`' for name in dict.fromkeys([*commands, 'info']))}, or in Python"
 
 
 def record_of(file: str) -> dict[str, Any] | None:

@@ -34,7 +34,8 @@ def _rows(reader: csv._reader, source: str) -> Iterator[dict[str, str]]:  # type
     try:
         names: list[str] = next(reader, [])
         if not all(names) or len(set(names)) < len(names) or not names:
-            raise Line(source, 1).error(f"the first line must name each column, once, and not be {names!r:.200}")
+            found = f"the names {names!r:.200} do not" if names else "the table is empty"
+            raise Line(source, 1).error(f"the first line must name each column, once; {found}")
         for cells in filter(None, reader):
             if len(cells) != len(names):
                 raise Line(source, reader.line_num).error(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["surprisal_of_regions"]
 
-_OF_SENTENCES = ("number", "region")
+_OF_SENTENCES = ("position", "token")
 _ADDED = ("first", "end", "words", "unseen", "surprisal", "lexical", "syntactic")
 
 
@@ -43,7 +43,7 @@ def surprisal_of_regions(
 
     | column | meaning |
     | --- | --- |
-    | `number`, `region` | its number in the sentence, from 1, and its text; only if `sentence` is not given |
+    | `position`, `token` | its number in the sentence, from 1, and its text; only if `sentence` is not given |
     | `first`, `end` | its first character, and the place after its last one, counted from 0 in the sentence |
     | `words`, `unseen` | the number of its words, and of those that training has not seen |
     | `surprisal`, `lexical`, `syntactic` | the sums over its words; see `Surprisal` |

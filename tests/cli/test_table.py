@@ -296,7 +296,7 @@ def test_what_left_says_what_to_use(run: Run, files: Path, name: str) -> None:
     if name.startswith("--"):
         given: tuple[Any, ...] = ("label" if name == "--label" else "parse", files / "constituency", name, "x")
     else:
-        given = ("train", "ud") if name == "ud" else (name, "x")
+        given = ("train", name) if name in ("ud", "anchor") else (name, "x")
     message = refused_usage(run(*given))
     if name != "--label":
         assert f"left; {LEFT[name]}" in message

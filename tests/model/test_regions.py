@@ -52,8 +52,8 @@ def test_regions_of_a_sentence_are_its_parts(model: ConstituencyModel) -> None:
 def test_sentences_have_a_region_for_each_word_of_their_text(model: ConstituencyModel) -> None:
     (item,) = [dict(each) for each in ITEMS if each["text"].startswith("He")]
     rows = rows_of(model, [item])
-    assert [row["region"] for row in rows] == item["text"].split()
-    assert [row["number"] for row in rows] == [1, 2, 3, 4, 5, 6]
+    assert [row["token"] for row in rows] == item["text"].split()
+    assert [row["position"] for row in rows] == [1, 2, 3, 4, 5, 6]
     assert [item["text"][row["first"] : row["end"]] for row in rows] == item["text"].split()
     assert [row["words"] for row in rows] == [1, 2, 1, 2, 1, 1]
     assert sum(row["surprisal"] for row in rows) == pytest.approx(
