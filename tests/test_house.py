@@ -427,9 +427,9 @@ LINES: dict[str, tuple[int, int]] = {
     "graphs": (320, 111),
     "reranking": (1144, 458),  # readers and writers of n-best lists came from corpora
     "evaluation": (911, 322),
-    "corpora": (2042, 532),  # and tables of separated values
+    "corpora": (2043, 532),  # and tables of separated values
     "kinds": (71, 21),
-    "cli": (3398, 516),  # with the room `tasks`; a pipe is answered in batches of what has come
+    "cli": (3401, 516),  # with the room `tasks`; a pipe is answered in batches of what has come
     "__main__": (4, 1),
     "spectral_latent_annotate": (2060, 497),
     "spectral_latent_nltk": (796, 390),  # conversions of the objects of NLTK came from corpora
