@@ -197,7 +197,7 @@ def _parameter(parameter: inspect.Parameter, hint: Any, line: str) -> click.Para
     settings: dict[str, Any] = {"required": True} if is_required else {"default": parameter.default}
     if parameter.kind is not parameter.KEYWORD_ONLY:
         nargs = -1 if is_multiple else 1
-        settings |= {"required": is_required}
+        settings = {"required": is_required} if is_multiple else settings | {"required": is_required}
         return click.Argument([parameter.name], type=value.type, metavar=value.metavar, nargs=nargs, **settings)
     if hint is bool:
         settings["is_flag"] = True

@@ -25,7 +25,7 @@ from spectral_latent.sequence import (
     LatentTagger,
     Sequences,
     TaggerOptions,
-    features,
+    conversion,
     hmm_preset,
     untagged,
 )
@@ -177,7 +177,7 @@ def test_ends_that_are_not_learnt_say_nothing_of_states() -> None:
 def test_rules_are_counted_as_by_hand(rows: list[list[tuple[int, int]]], size: int) -> None:
     """Of all shards, against a loop over positions."""
     sequences = Sequences.of([[x for x, _ in row] for row in rows], [[t for _, t in row] for row in rows])
-    shards = [features.SequenceShard(vars(part), 3, no_features) for part in sequences.parts(size)]
+    shards = [conversion.SequenceShard(vars(part), 3, no_features) for part in sequences.parts(size)]
     counts = count_rules(shards)
     expected: Counter[tuple[object, ...]] = Counter()
     for row in rows:
