@@ -353,10 +353,9 @@ class EM(Estimator):
     def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Estimate:
         """Estimate probabilities from the expected counts at the end of EM.
 
-        EM begins with the relative frequencies of the start, after a small share of the mean over states is mixed in.
-        """
+        EM begins with the probabilities of the start, after a small share of the mean over states is mixed in."""
         counts, sigma = self.start.count(treebank, jobs, listener)
-        operators = ObservableOperators.probabilities_of(counts)
+        operators = self.start.smooth(counts, treebank.counts, jobs=jobs)
         del counts  # tables are large: keep only those that EM needs
         start = towards_mean(operators, max(self.state_smoothing, _START))
         prior = state_prior(operators, treebank.counts, self.state_smoothing)
