@@ -108,7 +108,7 @@ def cut(trees: list[tuple], at: Sequence[int], memory: int = 1 << 28) -> Treeban
 
 def bits(found: Estimate) -> list[bytes]:
     traces = [np.array(trace).tobytes() for trace in (found.objective,)]
-    return [array.tobytes() for array in found.operators.packed] + traces
+    return [np.asarray(array).tobytes() for array in found.operators.packed] + traces
 
 
 def weights(operators: ObservableOperators, trees: SkeletalTrees) -> np.ndarray:

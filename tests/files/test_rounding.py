@@ -36,7 +36,7 @@ def test_arrays_of_files_lose_nothing(trees: list[tuple], seed: int, is_rounded:
         if not is_rounded:
             assert tensor.to_dense() == pytest.approx(model.t[rule], rel=1e-12, abs=1e-12)
     for name, array in again.packed._asdict().items():
-        assert array.tobytes() == getattr(packed, name).tobytes(), name
+        assert np.asarray(array).tobytes() == np.asarray(getattr(packed, name)).tobytes(), name
 
 
 @pytest.mark.parametrize(("compact", "rtol", "atol"), [(False, 2**-11, 1e-7), (True, 2**-5, 2**-10)])
