@@ -411,7 +411,7 @@ LINES: dict[str, tuple[int, int]] = {
     "ready": (57, 22),
     "files": (1199, 371),  # exports for packages on top; batches without searches for garbage
     "inference": (1862, 539),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
-    "estimation": (2658, 865),  # exports for packages on top; batches without searches for garbage
+    "estimation": (2658, 864),  # exports for packages on top; batches without searches for garbage
     "drawing": (175, 62),
     "inspection": (396, 176),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
