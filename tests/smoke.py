@@ -10,6 +10,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 
+from spectral_latent import load
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, SpanOptions
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.estimation import ESTIMATORS, EstimatorOptions
@@ -19,13 +20,12 @@ from spectral_latent.graphs import GraphModel
 from spectral_latent.reranking import Reranker
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger
 from spectral_latent_nltk import to_nbest
-from tests.toy import toy_treebank
 
 
 def main() -> None:
     """Learn, save, load and ask, with warnings as errors."""
     warnings.simplefilter("error")
-    trees = toy_treebank(60)
+    trees = load("toy").sample(60, np.random.default_rng(0))
     sentences = [list(tree.words()) for tree in trees]
 
     with tempfile.TemporaryDirectory() as folder:

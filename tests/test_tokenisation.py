@@ -4,7 +4,7 @@ import string
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from nltk.tokenize import word_tokenize
 from nltk.tokenize.treebank import TreebankWordDetokenizer
@@ -194,6 +194,7 @@ UNIVERSAL = LearntTokenisation(
 
 
 @pytest.mark.parametrize("tokenisation", [Tokenisation(frozenset(["e", "ก", "ह", "👩"])), UNIVERSAL])
+@example([" ", "👩\u200d👩\u200d👧"])
 @given(st.lists(st.sampled_from([*CLUSTERS, *"aก中.!?,(\"' "]), max_size=12))
 def test_no_word_begins_within_a_character(tokenisation: Tokenisation, parts: list[str]) -> None:
     text = "".join(parts)

@@ -186,6 +186,7 @@ class _Characters(NamedTuple):
         solid = np.flatnonzero(~is_space[place])
         before = np.append(_PARAGRAPH, code)[solid]
         space = np.select([before == _PARAGRAPH, before == _SPACE], [2, 1])
+        space[:1] = 2  # also after white space
         columns = {name: column[solid] for name, column in _columns(code, *values[number[place]].T).items()}
         is_inside = np.ones(len(text), dtype=np.bool_)
         is_inside[list(accumulate(map(len, clusters(text)[:-1]), initial=0)) if text else []] = False
