@@ -197,7 +197,10 @@ def _parameter(parameter: inspect.Parameter, hint: Any, line: str) -> click.Para
     settings: dict[str, Any] = {"required": True} if is_required else {"default": parameter.default}
     if parameter.kind is not parameter.KEYWORD_ONLY:
         nargs = -1 if is_multiple else 1
-        settings = {"required": is_required} if is_multiple else settings | {"required": is_required}
+        settings |= {"required": is_required}
+        if is_multiple and not is_required:  # such arguments have no default in click 8.2
+            settings["callback"] = lambda _context, _argument, given: given or parameter.default
+            del settings["default"]
         return click.Argument([parameter.name], type=value.type, metavar=value.metavar, nargs=nargs, **settings)
     if hint is bool:
         settings["is_flag"] = True
