@@ -420,7 +420,7 @@ LINES: dict[str, tuple[int, int]] = {
     "lexicon": (1358, 426),  # words are encoded together; what smoothing needs of words is kept for all grammars
     "grammar": (2035, 553),
     "constituency": (2883, 896),  # exports for packages on top; batches without searches for garbage
-    "sequence": (3783, 1025),  # and the division of raw text, which left `lexicon`: characters are tagged in chains
+    "sequence": (3784, 1025),  # and the division of raw text, which left `lexicon`: characters are tagged in chains
     "automata": (892, 267),
     "anchors": (551, 192),
     "dependency": (2415, 610),  # exports for packages on top; batches without searches for garbage
@@ -429,7 +429,7 @@ LINES: dict[str, tuple[int, int]] = {
     "evaluation": (911, 322),
     "corpora": (2043, 532),  # and tables of separated values
     "kinds": (71, 21),
-    "cli": (3401, 516),  # with the room `tasks`; a pipe is answered in batches of what has come
+    "cli": (3404, 516),  # with the room `tasks`; a pipe is answered in batches of what has come
     "__main__": (4, 1),
     "spectral_latent_annotate": (2060, 497),
     "spectral_latent_nltk": (796, 390),  # conversions of the objects of NLTK came from corpora
