@@ -59,10 +59,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         random.Random(config.getoption("hypothesis_seed")).shuffle(items)
 
 
-def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """End an exploration when its time is over."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what an exploration has no time for."""
     if EXPLORING in os.environ and time.monotonic() - item.config.stash[BEGUN] > float(os.environ[EXPLORING]):
-        item.session.shouldstop = "the time for exploring is over"
+        pytest.skip("the time for exploring is over")
 
 
 def _missing(what: str, remedy: str) -> NoReturn:
