@@ -50,6 +50,8 @@ from spectral_latent.corpora import constituency_trees, dependency_trees, tagged
 from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import (
+    AttachmentScore,
+    BracketScores,
     GoldTree,
     evaluate_columns,
     evaluate_dependency_parser,
@@ -179,21 +181,21 @@ def evaluate_phrases(model: ConstituencyModel | str, evaluated: Evaluated) -> Fi
 def _bracket_figures(kept: Sequence[GoldTree], trees: Sequence[Phrase], theirs: Sequence[Phrase] | None) -> Figures:
     """Score trees, and their difference from those of the Berkeley parser."""
     gold = [each.tree for each in kept]
-    score = score_brackets(zip(gold, trees, strict=True))
-    each, f1 = _each_of(score_brackets, gold, trees), _measure("f1")
+    each, f1 = _score_each(gold, trees), _measure("f1")
+    score = sum(each, BracketScores())
     return {
         "sentences": len(gold),
         "F1": score.f1,
         "±": half_interval(each, f1),
-        OVER: "" if theirs is None else written_difference(_each_of(score_brackets, gold, theirs), each, f1),
+        OVER: "" if theirs is None else written_difference(_score_each(gold, theirs), each, f1),
         "F1 ≤ 40": score_brackets(zip(gold, trees, strict=True), max_length=40).f1,
         "tags": score.tagging_accuracy,
         "exact": score.exact,
     }
 
 
-def _each_of(score: Callable[..., Any], gold: Sequence[Phrase], trees: Sequence[Phrase]) -> list[Any]:
-    return [score([pair]) for pair in zip(gold, trees, strict=True)]
+def _score_each(gold: Sequence[Phrase], trees: Sequence[Phrase]) -> list[BracketScores]:
+    return [score_brackets([pair]) for pair in zip(gold, trees, strict=True)]
 
 
 def _measure(name: str) -> Callable[[Any], float]:
@@ -240,8 +242,8 @@ def evaluate_arcs(model: Any, evaluated: Evaluated) -> Figures:
         begun = time.process_time()
         parsed = model(gold)
         speed = len(gold) / (time.process_time() - begun)
-    score = score_attachments(gold, parsed)
     each = [score_attachments([tree], [found]) for tree, found in zip(gold, parsed, strict=True)]
+    score = sum(each, AttachmentScore())
     return {
         "sentences": len(gold),
         "UAS": score.uas,
