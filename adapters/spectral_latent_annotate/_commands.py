@@ -94,6 +94,11 @@ def _read(file: str) -> tuple[str, str]:
     return decode(sys.stdin.buffer.read(), "standard input"), "standard input"
 
 
+def _count(number: int, thing: str) -> str:
+    """Write a number of things: `1 tree`, `2 trees`."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 def _read_sentences(file: str, is_text: bool, model: ConstituencyModel | None) -> list[list[str]]:
     """Read the sentences of a file: raw text, or the words of a sentence on each line."""
     from spectral_latent.corpora import plain_sentences, sniff_format
@@ -122,7 +127,7 @@ def _write(lines: Iterable[str], output: Path | None, *read: str) -> None:
 
 @main.command()
 @click.argument("model")
-@click.argument("file", default="-")
+@click.argument("files", metavar="[FILE]...", nargs=-1)
 @_text
 @click.option(
     "--rank",
@@ -133,11 +138,14 @@ def _write(lines: Iterable[str], output: Path | None, *read: str) -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, an object on each line.")
 @_output
-def suggest(model: str, file: str, is_text: bool, rank: str | None, as_json: bool, output: Path | None) -> None:
-    """Suggest trees for the sentences of FILE, with the posterior of each part.
+def suggest(
+    model: str, files: tuple[str, ...], is_text: bool, rank: str | None, as_json: bool, output: Path | None
+) -> None:
+    """Suggest trees for the sentences of FILE, or of standard input, with the posterior of each part.
 
     MODEL is a constituency parser, and FILE has the words of a sentence on each line, or raw text.  In brackets, ?
-    stands after a label whose posterior is below 0.9, and ?? below 0.5.  A row of JSON has the tree, the posterior of
+    stands after a label whose posterior is below 0.9, and ?? below 0.5.  A row of JSON has the number of the sentence,
+    after the name of its file if there are several, the tree, the posterior of
     each constituent (first word, word after the last, label, whether it is a tag), what would stand in its place, the
     expected number of errors, a bound of the entropy, and how far the grammars of MODEL disagree, in bits.
 
@@ -148,8 +156,13 @@ def suggest(model: str, file: str, is_text: bool, rank: str | None, as_json: boo
     from spectral_latent_annotate._suggestions import suggest_trees
 
     parser = _load_parser(model)
-    sentences = _read_sentences(file, is_text, parser)
-    found = list(enumerate(suggest_trees(parser, sentences), start=1))
+    numbers: list[int | str] = []
+    sentences = []
+    for file in files or ("-",):
+        read = _read_sentences(file, is_text, parser)
+        numbers.extend(n if len(files) < 2 else f"{file}:{n}" for n in range(1, len(read) + 1))
+        sentences += read
+    found = list(zip(numbers, suggest_trees(parser, sentences), strict=True))
     if rank is not None:
         name = "expected_errors" if rank == "errors" else rank
         found.sort(key=lambda pair: -getattr(pair[1], name))
@@ -157,7 +170,8 @@ def suggest(model: str, file: str, is_text: bool, rank: str | None, as_json: boo
         json.dumps({"number": number, **each.row()}, ensure_ascii=False) if as_json else each.marked.bracketed()
         for number, each in found
     )
-    _write(lines, output, model, file)
+    _write(lines, output, model, *files)
+    click.echo(_count(len(found), "tree"), err=True)
 
 
 @main.command()
@@ -221,7 +235,7 @@ def check(
         other = (instead.label, f"{instead.first + 1}-{instead.end}", f"{p:.3f}")
         rows.append((*cells, *other, " ".join(words[part.first : part.end])))
     _write(map("\t".join, rows), output, *sources)
-    click.echo(f"{len(doubts)} doubtful labels in {len(trees)} trees", err=True)
+    click.echo(f"{_count(len(doubts), 'doubtful label')} in {_count(len(trees), 'tree')}", err=True)
 
 
 @main.command()
@@ -248,12 +262,12 @@ def repair(model: str, file: str, output: Path | None) -> None:
     for number, line in enumerate(text.splitlines(), start=1):
         words, tab, brackets = line.partition("\t")
         if not tab or not words.split():
-            raise CorpusError(f"{source}:{number}: a line has the words, a tab and a bracket string")
+            raise CorpusError(f"{source}, line {number}: a line has the words, a tab and a bracket string")
         pairs.append((words.split(), brackets))
     mended = list(repair_all(parser, pairs))
     _write((each.tree.bracketed() for each in mended), output, model, file)
     n_changed = sum(bool(each.dropped or each.added) for each in mended)
-    click.echo(f"{len(mended)} trees, of which {n_changed} differ from their strings", err=True)
+    click.echo(f"{_count(len(mended), 'tree')}; {n_changed:,} not as in the brackets", err=True)
 
 
 @main.command()
@@ -334,7 +348,7 @@ def annotate(
         click.echo(message, err=True)
     if order != "file":
         project.rank()
-    click.echo(f"{project.n_done} sentences have trees, {len(project.items) - project.n_done} wait", err=True)
+    click.echo(f"{_count(project.n_done, 'tree')}, {_count(len(project.items) - project.n_done, 'sentence')} to do", err=True)
     click.echo(f"{server.address}  (Ctrl-C ends; everything accepted is saved)")
     try:
         server.serve_forever()

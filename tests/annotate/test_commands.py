@@ -65,6 +65,13 @@ def test_suggestions_have_the_posteriors_of_the_model_and_marks(run: Run, model:
         if [*part] in [each[:4] for each in rows[0]["parts"]]
     }
     marked = run("suggest", model, stdin=text).stdout.splitlines()
+    files = [model.parent / name for name in ("a.txt", "b.txt")]
+    for file, line in zip(files, text.splitlines(), strict=True):
+        file.write_text(line, encoding="utf-8")
+    assert run("suggest", model, *files).stdout.splitlines() == marked
+    several = [json.loads(line) for line in run("suggest", model, *files, "--json").stdout.splitlines()]
+    assert [row["number"] for row in several] == [f"{file}:1" for file in files]
+    assert run("suggest", model, stdin="").stdout == "" != run("suggest", model, stdin="").stderr
     for row, line in zip(rows, marked, strict=True):
         assert line.replace("?", "") == row["tree"]
         certain = [part for part in row["parts"] if part[4] >= 0.9]
@@ -98,7 +105,7 @@ def test_broken_strings_are_mended(run: Run, model: Path, tmp_path: Path) -> Non
     assert [list(tree.words()) for tree in mended] == [["They", "see", "it", "."], ["Dogs", "left", "it", "."]]
     for broken in ("They see it .\n", "\t(S)\n"):
         refused = run("repair", model, stdin="They see .\t(S\n" + broken)
-        assert refused.exit_code == 1 and ":2" in refused.output
+        assert refused.exit_code == 1 and "line 2" in refused.output
 
 
 @pytest.mark.parametrize("command", ["suggest", "repair"])
