@@ -431,7 +431,7 @@ LINES: dict[str, tuple[int, int]] = {
     "kinds": (71, 21),
     "cli": (3404, 516),  # with the room `tasks`; a pipe is answered in batches of what has come
     "__main__": (4, 1),
-    "spectral_latent_annotate": (2060, 497),  # names imported on use; several files to suggest from
+    "spectral_latent_annotate": (2091, 501),  # names imported on use; several files to suggest from
     "spectral_latent_nltk": (796, 390),  # conversions of the objects of NLTK came from corpora
     "spectral_latent_sklearn": (791, 268),  # and groups of rows, so that searches keep sequences whole
     "spectral_latent_spacy": (521, 151),

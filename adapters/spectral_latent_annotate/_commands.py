@@ -348,7 +348,9 @@ def annotate(
         click.echo(message, err=True)
     if order != "file":
         project.rank()
-    click.echo(f"{_count(project.n_done, 'tree')}, {_count(len(project.items) - project.n_done, 'sentence')} to do", err=True)
+    click.echo(
+        f"{_count(project.n_done, 'tree')}, {_count(len(project.items) - project.n_done, 'sentence')} to do", err=True
+    )
     click.echo(f"{server.address}  (Ctrl-C ends; everything accepted is saved)")
     try:
         server.serve_forever()
