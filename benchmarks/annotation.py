@@ -1,41 +1,54 @@
-"""Simulate the making of a treebank: which sentences to correct first, and what a parser that relearns saves.
+"""Measure what helps to make a treebank: the order of sentences, relearning, doubts and mended strings.
 
-    python -m benchmarks.annotation
-    python -m benchmarks.annotation --treebanks sample --trees 400
+    python -m benchmarks.annotation orders --treebanks sample --trees 400
+    python -m benchmarks.annotation corrections --treebanks sample --trees 500
+    python -m benchmarks.annotation doubts
+    python -m benchmarks.annotation repairs
 
-An annotator corrects the suggestions for fifty sentences at a time; the first hundred trees are given.  *Corrected* is
-the number of gold brackets and tags that the suggestions for all sentences lacked.  F1 is that of a parser that has
-learnt from all corrected trees, on every tenth sentence of the treebank, at most 300.  In *fixed, in file order*, which
-is the base, suggestions come from the parser of the first hundred trees; in all other orders, the parser that suggests
-learns from each tree (`Workbench`), has a new start when the trees have doubled, and goes on until there are three
-quarters as many corrections as in the base.  *Share* is the number of
-corrections after which an order has reached the last F1 of the base, as a share of those of the base: by linear
-interpolation between means over three batches.
+*orders*: an annotator corrects the suggestions for fifty sentences at a time; the first hundred trees are given.
+*Corrected* is the number of gold brackets and tags that the suggestions for all sentences lacked.  F1 is that of a
+parser that has learnt from all corrected trees, on every tenth sentence of the treebank, at most 300.  In *fixed, in
+file order*, which is the base, suggestions come from the parser of the first hundred trees; in all other orders, the
+parser that suggests learns from each tree (`Workbench`), has a new start when the trees have doubled, and goes on until
+there are three quarters as many corrections as in the base.  *Share* is the number of corrections after which an order
+has reached the last F1 of the base, as a share of those of the base: by linear interpolation between means over three
+batches.
+
+*corrections*: one tree is added to a workbench of the preset `fast`, and the next sentence gets a suggestion.  CPU
+seconds are means over ten corrections, after two that compile what is measured; *start* is training.
+
+*doubts*: in 2,000 trees, one of two hundred trees each has one error: a phrase or a tag gets another label, drawn by
+frequency, or the last part of a phrase moves up into the phrase above.  *Planted* is the share of planted errors among
+the first hundred doubts; the others were not looked at, and the treebank's own errors count as wrong.
+
+*repairs*: a parser of 2,000 trees mends corrupted gold trees of 200 sentences that it has not seen.  A tenth or half of
+the brackets, tags not included, are dropped, get other labels, or both; or a tenth of the words and a fifth of the
+brackets are lost.  *string* is the F1 of the corrupted brackets, *parser* that of the parser alone.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks._measure import in_new_process, print_head, print_row
-from spectral_latent.constituency import ConstituencyModel, Phrase, clean
-from spectral_latent.constituency.tree import list_constituents
+from spectral_latent.constituency import ConstituencyModel, Phrase, clean, list_constituents
 from spectral_latent.corpora import constituency_trees
-from spectral_latent_annotate import Suggestion, Workbench
+from spectral_latent_annotate import Suggestion, Workbench, check_trees, repair_all
 
-COLUMNS = ("trees", "corrected", "F1", "share", "CPU s")
 FIRST = 100  # trees that are given
 BATCH = 50  # sentences that are corrected together
 ASKED = 150  # sentences of which the next batch is chosen
 HELD_OUT = 300
+TIMES = 10  # corrections that are timed
 MOST = 800  # trees of one text, if a treebank has several
 DATA = Path(os.environ.get("SPECTRAL_LATENT_DATA", "."), "treebanks")
 TREEBANKS = {
@@ -60,27 +73,48 @@ def _errors_a_word(suggestion: Suggestion) -> float:
     return suggestion.expected_errors / len(list(suggestion.tree.words()))
 
 
-def read(treebank: str) -> tuple[list[Phrase], list[Phrase]]:
-    """Read the pool of a treebank, and its held-out trees."""
-    most = MOST if len(TREEBANKS[treebank]) > 1 else None
-    trees = (tree for source in TREEBANKS[treebank] for tree in islice(constituency_trees(source), most))
-    plain = [tree for tree in map(clean, islice(trees, 8000)) if tree is not None]
-    return [tree for at, tree in enumerate(plain) if at % 10], plain[::10][:HELD_OUT]
+def trees_of(treebank: str, most: int = MOST) -> Iterator[Phrase]:
+    """Read the trees of a treebank, without function labels: at most `most` of one text, if there are several."""
+    sources = TREEBANKS[treebank]
+    for source in sources:
+        every = constituency_trees(source)
+        trees = islice(every, most) if len(sources) > 1 else every
+        yield from filter(None, map(clean, trees))
+
+
+def brackets_of(tree: Phrase) -> Counter[tuple[int, int, str]]:
+    """Count the brackets of a tree, without tags."""
+    return Counter((c.first, c.end, c.label) for c in list_constituents(tree) if not c.is_tag)
+
+
+def f1(pairs: Iterable[tuple[Phrase, Counter[tuple[int, int, str]]]]) -> float:
+    """Compute the F1 of the labelled brackets of sentences, in percent."""
+    n_right = n_all = 0
+    for gold, found in pairs:
+        ours = brackets_of(gold)
+        n_right += (ours & found).total()
+        n_all += ours.total() + found.total()
+    return 200.0 * n_right / n_all
+
+
+def parsed(model: ConstituencyModel, trees: Iterable[Phrase]) -> list[Counter[tuple[int, int, str]]]:
+    """Count the brackets of the best trees of the sentences of gold trees."""
+    sentences = [list(tree.words()) for tree in trees]
+    return [brackets_of(parses[0].tree) for parses in model.parse_all(sentences, scored=False)]
+
+
+# orders
+
+
+def pool_of(treebank: str) -> tuple[list[Phrase], list[Phrase]]:
+    """Read the trees that are to be made, and held-out trees."""
+    trees = list(islice(trees_of(treebank), 8000))
+    return [tree for at, tree in enumerate(trees) if at % 10], trees[::10][:HELD_OUT]
 
 
 def n_lacking(gold: Phrase, found: Phrase) -> int:
     """Count the brackets and tags of a tree that another one lacks."""
     return (Counter(list_constituents(gold)) - Counter(list_constituents(found))).total()
-
-
-def f1(model: ConstituencyModel, trees: Sequence[Phrase]) -> float:
-    """Compute the F1 of labelled brackets, in percent."""
-    n_right = n_all = 0
-    for gold, (parse,) in zip(trees, model.parse_all([list(t.words()) for t in trees], scored=False), strict=True):
-        ours, theirs = (Counter(c for c in list_constituents(t) if not c.is_tag) for t in (gold, parse.tree))
-        n_right += (ours & theirs).total()
-        n_all += ours.total() + theirs.total()
-    return 200.0 * n_right / n_all
 
 
 def simulate(
@@ -90,7 +124,7 @@ def simulate(
 
     most: the number of corrections after which no more trees are taken; without it, `n_trees` are.
     """
-    pool, held_out = read(treebank)
+    pool, held_out = pool_of(treebank)
     rng = np.random.default_rng(0)
     bench = Workbench({str(at): tree for at, tree in enumerate(pool[:FIRST])})
     fixed = bench.model
@@ -117,7 +151,7 @@ def simulate(
         if bench.is_old:
             bench.renew()
         assert bench.model is not None
-        points.append((corrected, f1(bench.model, held_out)))
+        points.append((corrected, f1(zip(held_out, parsed(bench.model, held_out), strict=True))))
     return points, len(bench.trees), time.process_time() - begun
 
 
@@ -136,25 +170,209 @@ def corrections_for(points: Sequence[tuple[int, float]], wanted: float) -> float
     return None
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--treebanks", nargs="+", choices=TREEBANKS, default=list(TREEBANKS))
-    parser.add_argument("--orders", nargs="+", choices=ORDERS, default=list(ORDERS))
-    parser.add_argument("--trees", type=int, default=600)
-    arguments = parser.parse_args()
-    print_head(["treebank", "order"], COLUMNS)
-    for treebank in arguments.treebanks:
+def print_orders(treebanks: Sequence[str], orders: Sequence[str], n_trees: int) -> None:
+    """Print a row for each order of the sentences of each treebank."""
+    columns = ("trees", "corrected", "F1", "share", "CPU s")
+    print_head(["treebank", "order"], columns)
+    for treebank in treebanks:
         base: list[tuple[int, float]] = []
-        for order in (None, *arguments.orders):
+        for order in (None, *orders):
             most = 0.75 * base[-1][0] if base else np.inf
-            points, n_trees, seconds = in_new_process(simulate, treebank, order, arguments.trees, most)
+            points, n_done, seconds = in_new_process(simulate, treebank, order, n_trees, most)
             points = smoothed(points)
             base = base or points
             n = corrections_for(points, base[-1][1]) if order else float(points[-1][0])
-            row = {"trees": n_trees, "corrected": points[-1][0], "F1": f"{points[-1][1]:.1f}", "CPU s": seconds}
+            row: dict[str, float | str] = {
+                "trees": n_done,
+                "corrected": points[-1][0],
+                "F1": f"{points[-1][1]:.1f}",
+                "CPU s": seconds,
+            }
             row["share"] = "never" if n is None else f"{n / base[-1][0]:.2f}"
-            print_row([treebank, order or "fixed, in file order"], row, COLUMNS, ("trees", "corrected", "CPU s"))
+            print_row([treebank, order or "fixed, in file order"], row, columns, ("trees", "corrected", "CPU s"))
+
+
+# corrections
+
+
+def correct(trees: list[Phrase], n_trees: int) -> dict[str, float | str]:
+    """Add trees after the first ones, and suggest a tree for the sentence after each."""
+    begun = time.process_time()
+    bench = Workbench({str(number): tree for number, tree in enumerate(trees[:n_trees])})
+    assert bench.model is not None
+    start = time.process_time() - begun
+    added = suggested = 0.0
+    for at in range(n_trees, n_trees + TIMES + 2):
+        before = time.process_time()
+        bench.add(str(at), trees[at])
+        between = time.process_time()
+        bench.suggest([list(trees[at + 1].words())])
+        if at >= n_trees + 2:
+            added += (between - before) / TIMES
+            suggested += (time.process_time() - between) / TIMES
+    return {
+        "start s": start,
+        "add s": f"{added:.2f}",
+        "next suggestion s": f"{suggested:.2f}",
+        "both s": f"{added + suggested:.2f}",
+    }
+
+
+def print_corrections(treebank: str, counts: Sequence[int]) -> None:
+    """Print a row for each number of trees that a workbench begins with."""
+    columns = ("start s", "add s", "next suggestion s", "both s")
+    trees = list(islice(trees_of(treebank, 200), max(counts) + TIMES + 3))
+    print_head(["trees"], columns)
+    for n_trees in counts:
+        print_row([f"{n_trees:,}"], correct(trees, n_trees), columns, ())
+
+
+# doubts and repairs
+
+
+DAMAGE = {  # shares of dropped and of relabelled brackets, and of lost words
+    "a tenth dropped": (0.1, 0.0, 0.0),
+    "half dropped": (0.5, 0.0, 0.0),
+    "a tenth relabelled": (0.0, 0.1, 0.0),
+    "a fifth of both": (0.2, 0.2, 0.0),
+    "words lost": (0.2, 0.0, 0.1),
+}
+
+
+def shuffled(treebank: str, n: int) -> list[Phrase]:
+    """Read trees of at most 40 words, in a random order."""
+    short = [tree for tree in islice(trees_of(treebank), 8000) if len(list(tree.words())) <= 40]
+    random.Random(0).shuffle(short)
+    return short[:n]
+
+
+def relabelled(tree: Phrase, at: int, label: str) -> Phrase:
+    """Give the phrase number `at`, in the order of `nodes`, another label."""
+    number = -1
+
+    def copy(phrase: Phrase) -> Phrase:
+        nonlocal number
+        number += 1
+        own = label if number == at else phrase.label
+        return Phrase(own, tuple([copy(child) if isinstance(child, Phrase) else child for child in phrase.children]))
+
+    return copy(tree)
+
+
+def raised(tree: Phrase, rng: random.Random) -> Phrase | None:
+    """Move the last part of a phrase up into the phrase above, after it; None if no phrase has parts to spare."""
+    places = [
+        (node, at)
+        for node in tree.nodes()
+        if isinstance(node, Phrase)
+        for at, child in enumerate(node.children)
+        if isinstance(child, Phrase) and len(child.children) > 2
+    ]
+    if not places:
+        return None
+    above, at = rng.choice(places)
+
+    def copy(phrase: Phrase) -> Phrase:
+        children = [copy(child) if isinstance(child, Phrase) else child for child in phrase.children]
+        if phrase is above:
+            lower = children[at]
+            assert isinstance(lower, Phrase)
+            children[at : at + 1] = [Phrase(lower.label, lower.children[:-1]), lower.children[-1]]
+        return Phrase(phrase.label, tuple(children))
+
+    return copy(tree)
+
+
+def doubt(treebank: str) -> dict[str, str]:
+    """Plant errors, and count those among the first hundred doubts."""
+    rng = random.Random(0)
+    trees = shuffled(treebank, 2000)
+    labels: dict[bool, list[str]] = {True: [], False: []}
+    for tree in trees:
+        for part in list_constituents(tree):
+            labels[part.is_tag].append(part.label)
+    wrong = {}
+    for number in rng.sample(range(len(trees)), min(200, len(trees) // 10)):
+        tree = trees[number]
+        planted = raised(tree, rng) if rng.random() < 1 / 3 else None
+        if planted is None:
+            nodes = [node for node in tree.nodes() if isinstance(node, Phrase)]
+            at = rng.randrange(len(nodes))
+            label = nodes[at].label
+            while label == nodes[at].label:
+                label = rng.choice(labels[nodes[at].is_preterminal()])
+            planted = relabelled(tree, at, label)
+        wrong[number] = set(list_constituents(planted)) - set(list_constituents(tree))
+        trees[number] = planted
+    doubts = check_trees(trees)
+    found = sum(doubt.constituent in wrong.get(doubt.tree, ()) for doubt in doubts[:100])
+    return {"doubts": str(len(doubts)), "planted": f"{found / 100:.2f}"}
+
+
+def damage(tree: Phrase, labels: Sequence[str], shares: tuple[float, float, float], rng: random.Random) -> str:
+    """Write a tree without some brackets and words, and with other labels."""
+    dropped, changed, lost = shares
+
+    def write(phrase: Phrase) -> str:
+        inside = " ".join(
+            write(child) if isinstance(child, Phrase) else ("" if rng.random() < lost else child)
+            for child in phrase.children
+        )
+        if phrase.is_preterminal():
+            return f"({phrase.label} {inside})" if inside else ""
+        draw = rng.random()
+        if draw < dropped:
+            return inside
+        return f"({rng.choice(labels) if draw < dropped + changed else phrase.label} {inside})"
+
+    return write(tree)
+
+
+def mend(treebank: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Damage gold trees in several ways, mend them, and yield a row for each."""
+    trees = shuffled(treebank, 2200)
+    gold, rest = trees[:200], trees[200:]
+    model = ConstituencyModel.train(rest)
+    labels = [c.label for tree in rest for c in list_constituents(tree) if not c.is_tag]
+    sentences = [list(tree.words()) for tree in gold]
+    alone = parsed(model, gold)
+    for name, shares in DAMAGE.items():
+        rng = random.Random(0)
+        strings = [damage(tree, labels, shares, rng) for tree in gold]
+        mended = list(repair_all(model, zip(sentences, strings, strict=True)))
+        assert [list(each.tree.words()) for each in mended] == sentences
+        given = [Counter((c.first, c.end, c.label) for c in each.given if not c.is_tag) for each in mended]
+        found = {"string": given, "parser": alone, "mended": [brackets_of(each.tree) for each in mended]}
+        yield name, {column: f"{f1(zip(gold, of_all, strict=True)):.1f}" for column, of_all in found.items()}
+
+
+def print_repairs(treebanks: Sequence[str]) -> None:
+    """Print a row for each kind of damage in each treebank."""
+    columns = ("string", "parser", "mended")
+    print_head(["treebank", "damage"], columns)
+    for treebank in treebanks:
+        for name, row in mend(treebank):
+            print_row([treebank, name], row, columns, ())
+
+
+def main() -> None:
+    """Print the table of a step."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("step", choices=("orders", "corrections", "doubts", "repairs"))
+    parser.add_argument("--treebanks", nargs="+", choices=TREEBANKS, default=list(TREEBANKS))
+    parser.add_argument("--orders", nargs="+", choices=ORDERS, default=list(ORDERS))
+    parser.add_argument("--trees", type=int, nargs="+", help="600 for orders, 500 and 5000 for corrections")
+    given = parser.parse_args()
+    if given.step == "orders":
+        print_orders(given.treebanks, given.orders, (given.trees or [600])[0])
+    elif given.step == "corrections":
+        print_corrections(given.treebanks[-1], given.trees or [500, 5000])
+    elif given.step == "doubts":
+        print_head(["treebank"], ["doubts", "planted"])
+        for treebank in given.treebanks:
+            print_row([treebank], doubt(treebank), ["doubts", "planted"], ())
+    else:
+        print_repairs(given.treebanks)
 
 
 if __name__ == "__main__":
