@@ -4,94 +4,39 @@ from __future__ import annotations
 
 import errno
 import json
-import os
-import sys
-import warnings
-from collections.abc import Iterable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Literal
 
 import click
 
-if TYPE_CHECKING:
-    from spectral_latent import ConstituencyModel
-    from spectral_latent_annotate._project import Order
+from spectral_latent.cli import (
+    SOURCES,
+    AsJson,
+    Command,
+    CommandGroup,
+    Count,
+    Files,
+    FromText,
+    InputFormat,
+    Jobs,
+    Output,
+    SkipBad,
+    SourceFormat,
+    Sources,
+    Value,
+    asks_for_json,
+    load_for,
+    message,
+    read_sentences,
+    read_text,
+    results,
+    table,
+    tell_of_tags,
+    treebank,
+)
 
 __all__ = ["main"]
 
-_INTERRUPTED = 130  # the exit status that shells give for Ctrl-C
 _COLUMNS = ("tree", "words", "label", "posterior", "instead", "of words", "posterior", "text")
-
-
-class _Commands(click.Group):
-    """A group that ends with a message, not a traceback, for errors that a user can put right."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = _show_warning
-            try:
-                return super().invoke(ctx)
-            except ValueError as error:
-                from spectral_latent.corpora import CorpusError
-                from spectral_latent.estimation import EstimationError
-                from spectral_latent.files import ModelFileError
-
-                if isinstance(error, CorpusError | EstimationError | ModelFileError):
-                    raise click.ClickException(str(error)) from error
-                raise
-            except KeyboardInterrupt:
-                click.echo("Interrupted", err=True)
-                ctx.exit(_INTERRUPTED)
-            except BrokenPipeError:
-                raise
-            except OSError as error:
-                where = f"{error.filename}: " if error.filename else ""
-                raise click.ClickException(f"{where}{error.strerror or error}") from error
-
-
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning as one line."""
-    click.echo(f"Warning: {message}", err=True)
-
-
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-def main() -> None:
-    """Make a treebank, with a parser that learns from each of its trees.
-
-    Exit status: 0 for success; 1 for data or models that cannot be used; 2 for a wrong command line."""
-
-
-_output = click.option(
-    "-o",
-    "--output",
-    metavar="OUT",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    help="The file to write, whole or not at all.  [default: standard output]",
-)
-_text = click.option("--text", "is_text", is_flag=True, help="The sentences are raw text, which is divided into words.")
-
-
-def _load_parser(file: str) -> ConstituencyModel:
-    """Read a constituency parser."""
-    from spectral_latent import ConstituencyModel, load
-    from spectral_latent.files import ModelFileError
-
-    model = load(file)
-    if not isinstance(model, ConstituencyModel):
-        kind = type(model).__name__
-        raise ModelFileError(f"{file}: a model of the class {kind}, where a constituency parser is needed")
-    return model
-
-
-def _read(file: str) -> tuple[str, str]:
-    """Read a file, or standard input for `-`; return its text and its name."""
-    from spectral_latent.corpora import decode, read_text
-
-    if file != "-":
-        return read_text(file), file
-    return decode(sys.stdin.buffer.read(), "standard input"), "standard input"
 
 
 def _count(number: int, thing: str) -> str:
@@ -99,150 +44,90 @@ def _count(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
-def _read_sentences(file: str, is_text: bool, model: ConstituencyModel | None) -> list[list[str]]:
-    """Read the sentences of a file: raw text, or the words of a sentence on each line."""
-    from spectral_latent.corpora import plain_sentences, sniff_format
-    from spectral_latent.tokenisation import Tokenisation
-
-    text, source = _read(file)
-    if is_text:
-        tokenisation = Tokenisation(frozenset()) if model is None else model.tokenisation
-        return [[token.word for token in tokens] for tokens in tokenisation.sentences(text)]
-    sniff_format(source, text, "tokens")
-    return list(filter(None, plain_sentences(text.split("\n"))))
-
-
-def _write(lines: Iterable[str], output: Path | None, *read: str) -> None:
-    """Print lines, or write them to a file, which is none of those that were read."""
-    from spectral_latent.files import write_whole
-
-    if output is None:
-        for line in lines:
-            click.echo(line)
-        return
-    if os.path.realpath(output) in map(os.path.realpath, read):
-        raise click.ClickException(f"{output}: a file to read, which would be lost; name another output")
-    write_whole(output, "".join(f"{line}\n" for line in lines).encode("utf-8"))
-
-
-@main.command()
-@click.argument("model")
-@click.argument("files", metavar="[FILE]...", nargs=-1)
-@_text
-@click.option(
-    "--rank",
-    type=click.Choice(["errors", "entropy", "disagreement"]),
-    is_flag=False,
-    flag_value="errors",
-    help="Write the least sure sentences first: by expected errors, entropy or disagreement of grammars.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, an object on each line.")
-@_output
 def suggest(
-    model: str, files: tuple[str, ...], is_text: bool, rank: str | None, as_json: bool, output: Path | None
+    model: str,
+    files: Files = ("-",),
+    *,
+    format_: InputFormat = None,
+    text: FromText = False,
+    rank: Literal["errors", "entropy", "disagreement"] | None = None,
+    json_: AsJson = False,
+    output: Output | None = None,
 ) -> None:
-    """Suggest trees for the sentences of FILE, or of standard input, with the posterior of each part.
+    """Suggest trees for the sentences of FILE or of standard input, with the posterior of each part.
 
-    MODEL is a constituency parser, and FILE has the words of a sentence on each line, or raw text.  In brackets, ?
-    stands after a label whose posterior is below 0.9, and ?? below 0.5.  A row of JSON has the number of the sentence,
-    after the name of its file if there are several, the tree, the posterior of
-    each constituent (first word, word after the last, label, whether it is a tag), what would stand in its place, the
-    expected number of errors, a bound of the entropy, and how far the grammars of MODEL disagree, in bits.
+    MODEL is a constituency parser.  In brackets, ? stands after a label whose posterior is below 0.9, and ?? below 0.5.
+    A row of JSON has the number of the sentence, after the name of its file if there are several, the tree, the
+    posterior of each constituent (first word, word after the last, label, whether it is a tag), what would stand in its
+    place, the expected number of errors, a bound of the entropy, and how far the grammars of MODEL disagree, in bits.
 
     \b
     Examples:
       echo "The cat sat on the mat ." | spectral-latent-annotate suggest wsj.model
-      spectral-latent-annotate suggest wsj.model sentences.txt --rank --json -o suggested.jsonl"""
+      spectral-latent-annotate suggest wsj.model sentences.txt --rank errors --json -o suggested.jsonl
+
+    rank: write the least sure sentences first: by expected errors, entropy or disagreement of grammars."""
     from spectral_latent_annotate._suggestions import suggest_trees
 
-    parser = _load_parser(model)
-    numbers: list[int | str] = []
-    sentences = []
-    for file in files or ("-",):
-        read = _read_sentences(file, is_text, parser)
-        numbers.extend(n if len(files) < 2 else f"{file}:{n}" for n in range(1, len(read) + 1))
-        sentences += read
-    found = list(zip(numbers, suggest_trees(parser, sentences), strict=True))
+    parser = load_for(model, "constituency")
+    given = tell_of_tags(read_sentences(files, "text" if text else format_, parser.tokenisation))
+    sentences = [sentence for sentence in given.sentences if sentence.sentence.forms]
+    suggestions = suggest_trees(parser, [sentence.words for sentence in sentences])
+    found = list(zip(sentences, suggestions, strict=True))
     if rank is not None:
         name = "expected_errors" if rank == "errors" else rank
         found.sort(key=lambda pair: -getattr(pair[1], name))
-    lines = (
-        json.dumps({"number": number, **each.row()}, ensure_ascii=False) if as_json else each.marked.bracketed()
-        for number, each in found
-    )
-    _write(lines, output, model, *files)
-    click.echo(_count(len(found), "tree"), err=True)
+    as_json = asks_for_json(json_, output)
+    with results(output) as write:
+        for sentence, suggestion in found:
+            row = {"number": sentence.number, **suggestion.row()} if as_json else {}
+            write(f"{json.dumps(row, ensure_ascii=False) if as_json else suggestion.marked.bracketed()}\n")
+    message(f"{given.source}: {_count(len(found), 'tree')}")
 
 
-@main.command()
-@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["brackets", "penn", "historical"]),
-    help="The format of files of SOURCE.  [default: as name or trees show]",
-)
-@click.option("--skip-bad", is_flag=True, help="Leave out trees in brackets that cannot be read, and count them.")
-@click.option(
-    "--folds",
-    metavar="N",
-    default=4,
-    show_default=True,
-    type=click.IntRange(2),
-    help="The number of parts that are judged by a parser of the others.",
-)
-@click.option(
-    "--first",
-    metavar="N",
-    default=100,
-    show_default=True,
-    type=click.IntRange(1),
-    help="The largest number of labels to list.",
-)
-@click.option(
-    "--jobs", metavar="N", default=1, show_default=True, type=click.IntRange(1), help="The number of threads."
-)
-@_output
 def check(
-    sources: tuple[str, ...], form: Any, skip_bad: bool, folds: int, first: int, jobs: int, output: Path | None
+    sources: Sources,
+    *,
+    format_: SourceFormat = None,
+    skip_bad: SkipBad = False,
+    folds: Annotated[int, Value(type=click.IntRange(2), metavar="N")] = 4,
+    first: Count = 100,
+    jobs: Jobs = 1,
+    output: Output | None = None,
 ) -> None:
     """List the labels of trees that the rest of the trees makes unlikely.
 
-    Each SOURCE is a treebank of phrases: a file, a folder, or nltk:NAME.  The output is a table with a header and tabs,
-    the most doubtful label first: the number of the tree, from 1, the words of the constituent, its label and
-    posterior, and the likeliest constituent that would stand in its place.
+    The output is a table with a header and tabs, the most doubtful label first: the number of the tree, from 1, the
+    words of the constituent, its label and posterior, and the likeliest constituent that would stand in its place.
 
     \b
     Examples:
       spectral-latent-annotate check trees.mrg
-      spectral-latent-annotate check sections/ --first 20 -o doubts.tsv"""
+      spectral-latent-annotate check sections/ --first 20 -o doubts.tsv
+
+    folds: the number of parts that are judged by a parser of the others.
+    first: the largest number of labels to list."""
     from spectral_latent.constituency import Changes, tagged_words
-    from spectral_latent.corpora import constituency_trees
     from spectral_latent.estimation import shown
     from spectral_latent_annotate._doubts import check_trees
 
     changes = Changes()
-    trees = [tree for source in sources for tree in constituency_trees(source, changes, form, skip_bad=skip_bad)]
-    if table := changes.table():
-        click.echo(f"Changed in the trees:\n{table}", err=True)
+    trees = list(treebank(sources, changes, format_, skip_bad))
+    table("Changed in the trees:", changes.table())
     with shown(None) as listener:
         doubts = check_trees(trees, n_folds=folds, jobs=jobs, listener=listener)
-    rows = [_COLUMNS]
-    for doubt in doubts[:first]:
-        words = [word for _, word in tagged_words(trees[doubt.tree])]
-        part, (instead, p) = doubt.constituent, doubt.instead
-        cells = (str(doubt.tree + 1), f"{part.first + 1}-{part.end}", part.label, f"{doubt.posterior:.3f}")
-        other = (instead.label, f"{instead.first + 1}-{instead.end}", f"{p:.3f}")
-        rows.append((*cells, *other, " ".join(words[part.first : part.end])))
-    _write(map("\t".join, rows), output, *sources)
-    click.echo(f"{_count(len(doubts), 'doubtful label')} in {_count(len(trees), 'tree')}", err=True)
+    with results(output) as write:
+        write("\t".join(_COLUMNS) + "\n")
+        for doubt in doubts[:first]:
+            words = [word for _, word in tagged_words(trees[doubt.tree])]
+            part, (instead, p) = doubt.constituent, doubt.instead
+            cells = (str(doubt.tree + 1), f"{part.first + 1}-{part.end}", part.label, f"{doubt.posterior:.3f}")
+            other = (instead.label, f"{instead.first + 1}-{instead.end}", f"{p:.3f}")
+            write("\t".join((*cells, *other, " ".join(words[part.first : part.end]))) + "\n")
+    message(f"{_count(len(doubts), 'doubtful label')} in {_count(len(trees), 'tree')}")
 
 
-@main.command()
-@click.argument("model")
-@click.argument("file", default="-")
-@_output
-def repair(model: str, file: str, output: Path | None) -> None:
+def repair(model: str, file: Annotated[str, Value(metavar="[FILE]")] = "-", *, output: Output | None = None) -> None:
     """Mend broken bracket strings.
 
     Each line of FILE has the words of a sentence, a tab, and a bracket string that may be broken, flat or partly wrong.
@@ -256,64 +141,33 @@ def repair(model: str, file: str, output: Path | None) -> None:
     from spectral_latent.corpora import CorpusError
     from spectral_latent_annotate._repairs import repair_all
 
-    parser = _load_parser(model)
-    text, source = _read(file)
+    parser = load_for(model, "constituency")
+    text, source = read_text(file)
     pairs = []
     for number, line in enumerate(text.splitlines(), start=1):
         words, tab, brackets = line.partition("\t")
         if not tab or not words.split():
             raise CorpusError(f"{source}, line {number}: a line has the words, a tab and a bracket string")
         pairs.append((words.split(), brackets))
-    mended = list(repair_all(parser, pairs))
-    _write((each.tree.bracketed() for each in mended), output, model, file)
-    n_changed = sum(bool(each.dropped or each.added) for each in mended)
-    click.echo(f"{_count(len(mended), 'tree')}; {n_changed:,} not as in the brackets", err=True)
+    n_changed = 0
+    with results(output) as write:
+        for each in repair_all(parser, pairs):
+            n_changed += bool(each.dropped or each.added)
+            write(f"{each.tree.bracketed()}\n")
+    message(f"{_count(len(pairs), 'tree')}; {n_changed:,} not as in the brackets")
 
 
-@main.command()
-@click.argument("trees")
-@click.argument("file", metavar="[TEXT]", required=False)
-@_text
-@click.option(
-    "--preset",
-    default="fast",
-    show_default=True,
-    type=click.Choice(["fast", "accurate", "best"]),
-    help="The settings of the parser.",
-)
-@click.option(
-    "--functions/--no-functions",
-    default=None,
-    help="Whether to learn and suggest function labels, too; by default, if TREES has some.",
-)
-@click.option(
-    "--order",
-    type=click.Choice(["file", "surest", "unsure"]),
-    default="file",
-    show_default=True,
-    help="The next sentence: the next of TEXT, or, of the first 150 that wait, that with the most or the fewest words "
-    "for an expected error.",
-)
-@click.option("--annotator", metavar="NAME", default="", help="The name that the history has for accepted trees.")
-@click.option("--compare", metavar="OTHER", help="The trees of another annotator, whose agreement is shown.")
-@click.option(
-    "--port",
-    metavar="N",
-    default=8017,
-    show_default=True,
-    type=click.IntRange(0, 65535),
-    help="The port of the page; 0 for any free one.",
-)
 def annotate(
     trees: str,
-    file: str | None,
-    is_text: bool,
-    preset: Any,
-    functions: bool | None,
-    order: Order,
-    annotator: str,
-    compare: str | None,
-    port: int,
+    file: Annotated[str, Value(metavar="[TEXT]")] = "",
+    *,
+    text: FromText = False,
+    preset: Literal["fast", "accurate", "best"] = "fast",
+    functions: Annotated[bool | None, Value(names=("--functions/--no-functions",))] = None,
+    order: Literal["file", "surest", "unsure"] = "file",
+    annotator: Annotated[str | None, Value(metavar="NAME")] = None,
+    compare: Annotated[str | None, Value(metavar="OTHER")] = None,
+    port: Annotated[int, Value(type=click.IntRange(0, 65535), metavar="N")] = 8017,
 ) -> None:
     """Correct trees on a local page, with a parser that learns from each.
 
@@ -325,14 +179,21 @@ def annotate(
     \b
     Examples:
       spectral-latent-annotate annotate trees.mrg sentences.txt
-      spectral-latent-annotate annotate saga.psd saga.txt --text --order surest --annotator anna"""
+      spectral-latent-annotate annotate saga.psd saga.txt --text --order surest --annotator anna
+
+    preset: how the parser is trained, as in `spectral-latent train constituency`.
+    functions: whether to learn and suggest function labels, too; by default, if TREES has some.
+    order: the next sentence: the next of TEXT, or, of the first 150 that wait, that with the most or the fewest words
+        for an expected error.
+    annotator: the name that the history has for accepted trees.
+    compare: the trees of another annotator, whose agreement is shown.
+    port: the port of the page; 0 for any free one."""
     from spectral_latent.constituency import preset as preset_of
     from spectral_latent_annotate._project import BusyError, Project
     from spectral_latent_annotate._server import serve
 
-    sentences = [] if file is None else _read_sentences(file, is_text, None)
     try:
-        project = Project(trees, sentences, preset_of(preset), annotator, functions)
+        project = Project(trees, _sentences(file, text), preset_of(preset), annotator or "", functions)
         server = serve(project, port, other=compare, order=order)
     except ImportError as error:
         raise click.ClickException(
@@ -344,13 +205,11 @@ def annotate(
         if isinstance(error, OSError) and error.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise
         raise click.ClickException(f"the port {port} is in use; choose another one, as by --port {port + 1}") from None
-    for message in project.messages():
-        click.echo(message, err=True)
+    for line in project.messages():
+        message(line)
     if order != "file":
         project.rank()
-    click.echo(
-        f"{_count(project.n_done, 'tree')}, {_count(len(project.items) - project.n_done, 'sentence')} to do", err=True
-    )
+    message(f"{_count(project.n_done, 'tree')}, {_count(len(project.items) - project.n_done, 'sentence')} to do")
     click.echo(f"{server.address}  (Ctrl-C ends; everything accepted is saved)")
     try:
         server.serve_forever()
@@ -358,3 +217,26 @@ def annotate(
         pass
     finally:
         project.close()
+
+
+def _sentences(file: str, is_text: bool) -> list[list[str]]:
+    """Read the words of the sentences that wait for trees: those of tokenised lines, or of raw text."""
+    from spectral_latent.tokenisation import Tokenisation
+
+    if not file:
+        return []
+    given = read_sentences([file], "text" if is_text else "tokens", Tokenisation(frozenset()))
+    return [sentence.words for sentence in given.sentences if sentence.sentence.forms]
+
+
+main = CommandGroup(
+    "spectral-latent-annotate",
+    help="""Make a treebank, with a parser that learns from each of its trees.
+
+    Exit status: 0 for success; 1 for data or models that cannot be used; 2 for a wrong command line.""",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+main.add_command(Command(suggest))
+main.add_command(Command(check, sources=(f"SOURCE {SOURCES}",)))
+main.add_command(Command(repair))
+main.add_command(Command(annotate))

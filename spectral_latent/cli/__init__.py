@@ -1,5 +1,55 @@
-"""The command `spectral-latent`: each module with a COMMAND is a command."""
+"""The command `spectral-latent`: each module with a COMMAND is a command.
 
-from spectral_latent.cli.command import main, run
+Packages on top make commands of their own from the same parts.
+"""
 
-__all__ = ["main", "run"]
+from spectral_latent.cli.answers import asks_for_json
+from spectral_latent.cli.command import CommandGroup, main, run
+from spectral_latent.cli.console import message, table
+from spectral_latent.cli.models import load_for
+from spectral_latent.cli.options import (
+    SOURCES,
+    AsJson,
+    Command,
+    Count,
+    Files,
+    FromText,
+    InputFormat,
+    Jobs,
+    Output,
+    SkipBad,
+    SourceFormat,
+    Sources,
+    Value,
+)
+from spectral_latent.cli.outputs import results
+from spectral_latent.cli.sentences import read_sentences, read_text, tell_of_tags
+from spectral_latent.cli.sources import treebank
+
+__all__ = [
+    "SOURCES",
+    "AsJson",
+    "Command",
+    "CommandGroup",
+    "Count",
+    "Files",
+    "FromText",
+    "InputFormat",
+    "Jobs",
+    "Output",
+    "SkipBad",
+    "SourceFormat",
+    "Sources",
+    "Value",
+    "asks_for_json",
+    "load_for",
+    "main",
+    "message",
+    "read_sentences",
+    "read_text",
+    "results",
+    "run",
+    "table",
+    "tell_of_tags",
+    "treebank",
+]
