@@ -80,7 +80,9 @@ def test_suggestions_have_the_posteriors_of_the_model_and_marks(run: Run, model:
         lines = run("suggest", model, "--json", "--rank", by, stdin=text).stdout.splitlines()
         values = [json.loads(line)["expected_errors" if by == "errors" else by] for line in lines]
         assert values == sorted(values, reverse=True)
-    ranked = [json.loads(line) for line in run("suggest", model, "--json", "--rank", "errors", stdin=text).stdout.splitlines()]
+    ranked = [
+        json.loads(line) for line in run("suggest", model, "--json", "--rank", "errors", stdin=text).stdout.splitlines()
+    ]
     assert [row["expected_errors"] for row in ranked] == sorted((row["expected_errors"] for row in rows), reverse=True)
 
 
