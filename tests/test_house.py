@@ -429,10 +429,7 @@ LINES: dict[str, tuple[int, int]] = {
     "evaluation": (911, 322),
     "corpora": (2043, 532),  # and tables of separated values
     "kinds": (71, 21),
-    "cli": (
-        3404,
-        516,
-    ),  # exports for packages on top; with the room `tasks`; a pipe is answered in batches of what has come
+    "cli": (3451, 519),  # exports for packages on top; a pipe is answered in batches of what has come
     "__main__": (4, 1),
     "spectral_latent_annotate": (1971, 503),  # names imported on use; several files to suggest from
     "spectral_latent_nltk": (796, 390),  # conversions of the objects of NLTK came from corpora
