@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache, reduce
 from typing import Any, get_args
@@ -230,15 +232,6 @@ def test_the_objective_never_falls(name: str, rank: int | None, state_smoothing:
         assert np.median(found.operators.binary.terms) == rank
 
 
-@probabilistic
-def test_one_state_without_smoothing_is_the_plain_grammar(name: str) -> None:
-    treebank = cut(sample(), [50])
-    found = estimate(treebank, options_of(name, n_states=1, smoothing=None)).operators
-    plain = relative_frequencies(treebank.counts)
-    trees = sample_columns()
-    np.testing.assert_allclose(weights(found, trees), weights(plain, trees), rtol=1e-7)
-
-
 @every_estimator
 def test_priors_reach_every_estimator(name: str) -> None:
     """Trees that begin anywhere, leaf rules with a further terminal, and a rule that no tree has."""
@@ -290,6 +283,73 @@ def test_all_estimators_stay_finite_on_little_data(name: str, trees: list) -> No
 def test_another_seed_is_another_random_start() -> None:
     first, second = (bits(estimate(whole(), options_of("em", seed=seed))) for seed in (0, 1))
     assert first != second
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Shapes: every estimator on treebanks that lack something, with one state, a few, and more than any rank
+
+SHAPES = {
+    "one symbol": [(0, (0, (0, 0), (0, 1)), (0, 1)), (0, (0, 0), (0, (0, 1), (0, 0))), (0, (0, 1)), (0, 0)],
+    "no binary rule": [(0, (1, (0, 1))), (0, (1, 0)), (1, (0, 2)), (0, 2), (0, 2), (1, (0, (1, 1)))],
+    "no unary rule": [(0, (1, 0), (1, 1)), (0, (0, (1, 0), (1, 2)), (1, 0)), (0, (1, 2), (0, (1, 1), (1, 1)))] * 2,
+    "one tree": [(0, (1, (0, 0), (1, 1)), (0, (1, 2)))],
+    "a rule seen once": [(0, (1, 0), (1, 1)), (0, (1, 1), (1, 0)), (0, (1, (0, 2)), (1, 0)), (0, (1, 0), (1, 1))],
+    "a sample": sample()[:30],
+}
+every_shape = pytest.mark.parametrize("shape", SHAPES)
+
+
+def learnt_weights(trees: list[tuple], options: Estimator, weight: list[float] | None = None) -> np.ndarray:
+    """The weights of trees under the estimate from them."""
+    skeletal = columns(trees)
+    features = FeatureColumns.of(inside_templates(skeletal), outside_templates(skeletal))
+    shard = Shard.of(skeletal, features, None if weight is None else np.array(weight))
+    return weights(estimate(Treebank.of([shard]), options).operators, skeletal)
+
+
+def renamed(tree: tuple, n_symbols: int) -> tuple:
+    """The tree with other numbers of symbols and terminals."""
+    symbol, *rest = tree
+    below = [renamed(child, n_symbols) for child in rest] if isinstance(rest[0], tuple) else [(rest[0] + 1) % 3]
+    return ((symbol + 1) % n_symbols, *below)
+
+
+@every_shape
+@every_estimator
+def test_order_names_and_trees_of_weight_zero_do_not_matter(name: str, shape: str) -> None:
+    trees = SHAPES[shape]
+    n_symbols = int(columns(trees).symbol.max()) + 1
+    for n_states in (2, 6):
+        options = options_of(name, n_states=n_states, smoothing=None)
+        expected = learnt_weights(trees, options)
+        assert (expected > 0).all()
+        backwards = learnt_weights(trees[::-1], options)[::-1]
+        np.testing.assert_allclose(backwards, expected, rtol=1e-6)
+        if name != "em":  # which begins with random numbers for each rule
+            other_names = learnt_weights([renamed(tree, n_symbols) for tree in trees], options)
+            np.testing.assert_allclose(other_names, expected, rtol=1e-6)
+        with_others = learnt_weights(trees + trees[:2], options, [1.0] * len(trees) + [0.0] * len(trees[:2]))
+        np.testing.assert_allclose(with_others[: len(trees)], expected, rtol=1e-6)
+
+
+@every_shape
+@probabilistic
+def test_one_state_without_smoothing_is_the_plain_grammar(name: str, shape: str) -> None:
+    """Relative frequencies of rules, counted here in a loop."""
+
+    def rules_in(tree: tuple) -> list[Any]:
+        symbol, *rest = tree
+        below = [rule for child in rest if isinstance(child, tuple) for rule in rules_in(child)]
+        return [(symbol, *(child[0] if isinstance(child, tuple) else f"word {child}" for child in rest)), *below]
+
+    rules = [[("root", tree[0]), *rules_in(tree)] for tree in SHAPES[shape]]
+    counts = Counter(itertools.chain.from_iterable(rules))
+    totals: Counter[Any] = Counter()
+    for rule, number in counts.items():
+        totals[rule[0]] += number
+    expected = [math.prod(counts[rule] / totals[rule[0]] for rule in own) for own in rules]
+    found = learnt_weights(SHAPES[shape], options_of(name, n_states=1, smoothing=None))
+    np.testing.assert_allclose(found, expected, rtol=1e-7)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
