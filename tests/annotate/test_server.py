@@ -123,7 +123,7 @@ def test_the_server_listens_on_the_loopback_address_and_tells_of_a_port_in_use(p
     thread.start()
     try:
         assert server.server_address[0] == "127.0.0.1"
-        with urllib.request.urlopen(server.address.replace("?", "api/next?"), timeout=20) as answer:
+        with urllib.request.urlopen(server.address.replace("?", "api/next?")) as answer:
             assert answer.read() == b'{"number":20}\n'
     finally:
         server.shutdown()
@@ -168,7 +168,7 @@ def served(project: Project) -> Iterator[Any]:
 def test_only_who_knows_the_token_is_answered(served: Any, path: str, header: dict[str, str], status: int) -> None:
     request = urllib.request.Request(f"http://127.0.0.1:{served.server_port}{path}", headers=header)
     try:
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request) as answer:
             assert answer.status == status
     except urllib.error.HTTPError as error:
         with error:
@@ -198,7 +198,7 @@ def test_connections_that_send_nothing_are_few_and_stop_nobody(served: Any) -> N
     for each in begun:
         with contextlib.suppress(OSError):
             each.sendall(b"POST /api/sentences/1?token=0123456789abcdef HTTP/1.1\r\nContent-Length: 10\r\n")
-    with urllib.request.urlopen(served.address.replace("?", "api/next?"), timeout=60) as answer:
+    with urllib.request.urlopen(served.address.replace("?", "api/next?")) as answer:
         assert answer.read() == b'{"number":20}\n'
     assert threading.active_count() - before <= 40
     ended = 0
@@ -222,7 +222,7 @@ def test_connections_that_send_nothing_are_few_and_stop_nobody(served: Any) -> N
 def test_a_request_that_does_not_arrive_is_ended(served: Any, sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spectral_latent_annotate._connections._SECONDS", 0.3)
     host = f"127.0.0.1:{served.server_port}".encode()
-    with socket.create_connection(("127.0.0.1", served.server_port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", served.server_port)) as connection:
         connection.sendall(sent.replace(b"HOST", host))
         answer = b"".join(iter(lambda: connection.recv(4096), b""))
     assert not answer or b" 400 " in answer.partition(b"\r\n")[0]

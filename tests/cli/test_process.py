@@ -48,7 +48,7 @@ def test_output_that_nobody_reads(model: Path) -> None:
         process.stdout.close()
         process.stdin.write(b"They see it .\n" * 3)
         process.stdin.close()
-        assert process.wait(60) == 141
+        assert process.wait() == 141
         assert process.stderr.read() == b""
 
 
@@ -62,14 +62,14 @@ def test_interrupt(model: Path) -> None:
         process.stdin.flush()
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate()
         assert process.returncode == 130
         assert b"Traceback" not in errors and b"Interrupted" in errors
 
 
 def test_errors_have_no_traceback(model: Path, tmp_path: Path) -> None:
     with start("parse", tmp_path / "none") as process:
-        out, errors = process.communicate(b"They see it .\n", timeout=60)
+        out, errors = process.communicate(b"They see it .\n")
     assert (process.returncode, out, errors.decode()) == (
         1,
         b"",
@@ -83,7 +83,7 @@ def test_errors_have_no_traceback(model: Path, tmp_path: Path) -> None:
 )
 def test_closed_streams_are_named(model: Path, closed: str, message: str) -> None:
     command = ["sh", "-c", f'exec "$@" {closed}', "sh", *COMMAND, "parse", str(model)]
-    done = subprocess.run(command, input=b"They see it .\n", capture_output=True, timeout=60, check=False)
+    done = subprocess.run(command, input=b"They see it .\n", capture_output=True, check=False)
     assert (done.returncode, done.stderr.decode()) == (1, f"Error: {message}: closed\n")
 
 
@@ -92,10 +92,10 @@ def test_closed_streams_that_are_not_needed(model: Path, tmp_path: Path) -> None
     """No file that the command opens is taken for one of the streams."""
     (tmp_path / "text").write_text("They see it .\n")
     words = ["parse", str(model), str(tmp_path / "text"), "-o", str(tmp_path / "out")]
-    done = subprocess.run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *COMMAND, *words], timeout=60, check=False)
+    done = subprocess.run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *COMMAND, *words], check=False)
     assert done.returncode == 0
     with start("parse", model, tmp_path / "text") as process:
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate()
     assert (tmp_path / "out").read_bytes() == out
 
 
@@ -105,7 +105,7 @@ def test_a_model_is_no_pipe(tmp_path: Path, command: str) -> None:
     os.mkfifo(tmp_path / "pipe")
     with start(command, tmp_path / "pipe") as process:
         try:
-            _, errors = process.communicate(timeout=60)
+            _, errors = process.communicate()
         finally:
             process.kill()
     assert (process.returncode, b"pipe: a pipe" in errors) == (1, True)
@@ -113,7 +113,7 @@ def test_a_model_is_no_pipe(tmp_path: Path, command: str) -> None:
 
 def test_output_is_utf8_whatever_the_locale(model: Path) -> None:
     with start("parse", model, PYTHONIOENCODING="ascii") as process:
-        out, errors = process.communicate("They see 東京 .\n".encode(), timeout=60)
+        out, errors = process.communicate("They see 東京 .\n".encode())
     assert (process.returncode, errors) == (0, b"")
     assert "東京" in out.decode()
 
@@ -123,7 +123,7 @@ def test_output_is_utf8_whatever_the_locale(model: Path) -> None:
 def test_a_folder_that_may_not_be_written_to(treebank: Path, tmp_path: Path, kind: str) -> None:
     tmp_path.chmod(0o500)
     with start("train", kind, treebank, "-o", tmp_path / "model") as process:
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate()
     assert process.returncode == 2
     assert b"may not be written to" in errors
 
@@ -142,7 +142,7 @@ def test_a_pipe_is_tagged_as_it_comes(tagger: Path) -> None:
         process.stdout.close()
         process.stdin.write(b"They see it .\n" * 3)
         process.stdin.close()
-        assert process.wait(60) == 141
+        assert process.wait() == 141
         assert process.stderr.read() == b""
 
 
@@ -189,6 +189,6 @@ def test_a_terminal_is_told_what_is_awaited(
         told = process.stderr.readline()
         os.write(keyboard, b"\x04")  # Ctrl-D
         assert awaited.encode() in told
-        assert process.wait(60) == status
+        assert process.wait() == status
     os.close(keyboard)
     os.close(terminal)

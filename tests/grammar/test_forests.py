@@ -12,6 +12,7 @@ from spectral_latent.grammar.forests import SpanForest, prune_chart
 from spectral_latent.inference import inside, marginals, outside, total_weight
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import Forest, IntArray, Rules
+from tests.processes import is_linear
 
 N_SYMBOLS, N_TERMINALS = 5, 4
 
@@ -393,23 +394,23 @@ def test_permits_of_other_words_are_refused() -> None:
 
 
 def test_time_grows_with_the_rules_of_symbols_not_with_the_pairs_that_meet() -> None:
-    """Every cell holds 2,000 symbols, each with the rule a → a a alone; trees are as many as Catalan's number."""
-    n_symbols, n = 2000, 16
-    symbols = np.arange(n_symbols)
-    rules = Rules(
-        np.stack([symbols, 0 * symbols], axis=1), np.empty((0, 2), dtype=np.int64), np.stack([symbols] * 3, axis=1)
-    )
-    ones = np.ones((n_symbols, 1))
-    tensor = Tensor.of_dense(np.full((1, 1, 1), 0.5))
-    operators = ObservableOperators(
-        rules, np.ones(n_symbols, dtype=np.int64), ones, ones, np.empty((0, 1, 1)), [tensor] * n_symbols
-    )
-    grammar = CoarseGrammar.of(operators, np.ones(n_symbols))
-    leaves = leaves_of(operators, np.zeros(n, dtype=np.int64))
-    inside_chart(grammar, leaves_of(operators, np.zeros(2, dtype=np.int64)), 0.0, 1 << 20)
-    begun = time.thread_time()
-    chart = inside_chart(grammar, leaves, 0.0, 1 << 20)
-    assert time.thread_time() - begun < 0.5  # for the pairs it would be 2.7e9 steps
+    """Every cell holds all symbols, each with the rule a → a a alone; trees are as many as Catalan's number."""
+    n = 16
+
+    def chart_of(n_symbols: int) -> InsideChart:
+        symbols = np.arange(n_symbols)
+        binary = np.stack([symbols] * 3, axis=1)
+        rules = Rules(np.stack([symbols, 0 * symbols], axis=1), np.empty((0, 2), dtype=np.int64), binary)
+        ones = np.ones((n_symbols, 1))
+        tensors = [Tensor.of_dense(np.full((1, 1, 1), 0.5))] * n_symbols
+        states = np.ones(n_symbols, dtype=np.int64)
+        operators = ObservableOperators(rules, states, ones, ones, np.empty((0, 1, 1)), tensors)
+        grammar = CoarseGrammar.of(operators, np.ones(n_symbols))
+        return inside_chart(grammar, leaves_of(operators, np.zeros(n, dtype=np.int64)), 0.0, 1 << 20)
+
+    assert is_linear(chart_of, 500)
+    n_symbols = 2000
+    chart = chart_of(n_symbols)
     scores = scores_of(chart, n)
     found = [scores[a, 0, n] for a in range(n_symbols)]
     np.testing.assert_array_equal(found, np.full(n_symbols, math.comb(2 * n - 2, n - 1) // n * 0.5 ** (n - 1)))
