@@ -6,22 +6,26 @@
 Needs the treebanks of $SPECTRAL_LATENT_DATA.  The same treebanks give the same bytes on processors of one kind.  Each
 file has a record of what it was made of.
 
-`en` learns phrases from GUM, and everyday words from EWT.  A parser of the preset `accurate`, trained on GUM, finds
-trees of the sentences of EWT under their gold tags (`complete`).  One grammar with a model of spans then learns from
-both; a found tree counts as `FOUND` times its probability.  Both treebanks spell quotation marks by one character,
-and EWT has words of hyphens, which the Penn Treebank does not.  Trees with such marks come in both spellings.
+`en` learns phrases from GUM, and everyday words from EWT.  The trees of GUM, which are silver, are mended by rules
+(`benchmarks.silver`).  A parser of the preset `accurate`, trained on GUM, finds trees of the sentences of EWT under
+their gold tags, and under brackets that their gold dependencies give (`find_trees`).  One grammar with a model of
+spans then learns from both; a found tree counts as `FOUND` times its probability.  Both treebanks spell quotation
+marks by one character, and have words of hyphens, which the Penn Treebank does not.  Trees with such marks come in
+both spellings.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.silver import HYPHEN, join_hyphens, learn_relations, mended, subtrees
 from benchmarks.toy import train_toy
 from spectral_latent.constituency import (
     ConstituencyModel,
@@ -47,7 +51,6 @@ SINCE = 1800
 LONGEST = 60  # words of a sentence whose tree is found
 OPENING = ("``", '"', "“", "„")
 CLOSING = ("''", '"', "”")
-HYPHEN = "HYPH"
 NO_TAGS = ("GW", "XX")  # of words that are parts of words, or foreign to the sentence
 
 
@@ -70,45 +73,82 @@ def words_spelt(tree: Phrase, opening: str, closing: str) -> Phrase:
     return Phrase(tree.label, tuple(children))
 
 
-def in_both_spellings(weighted: Iterable[tuple[Phrase, float]]) -> Iterator[tuple[Phrase, float]]:
-    """Give each tree with quotation marks twice: as it is, and as the Penn Treebank spells them."""
+def in_all_spellings(weighted: Iterable[tuple[Phrase, float]]) -> Iterator[tuple[Phrase, float]]:
+    """Give trees as they are and as the Penn Treebank spells them, with equal shares of their weights.
+
+    The Penn Treebank has quotation marks of its own, and words with hyphens."""
     for tree, weight in weighted:
-        spelt = words_spelt(tree, OPENING[0], CLOSING[0])
-        yield from [(tree, weight)] if spelt == tree else [(tree, weight / 2), (spelt, weight / 2)]
+        joined = dict.fromkeys((tree, join_hyphens(tree)))
+        spelt = dict.fromkeys(each for one in joined for each in (one, words_spelt(one, OPENING[0], CLOSING[0])))
+        yield from ((each, weight / len(spelt)) for each in spelt)
 
 
-def with_tags(sentence: DependencySentence, tags: set[str], joins: bool) -> Partial[PhraseConstraints]:
-    """Make a sentence whose tags are known, where the parser has them.
+def with_tags(
+    sentence: DependencySentence, tags: Collection[str], relations: Collection[str], joins: bool
+) -> Partial[tuple[str, ...], PhraseConstraints]:
+    """Make a sentence whose tags are known, where the parser has them, and the brackets of some subtrees.
 
+    relations: the relations of these subtrees.
     joins: whether parts of words are joined at hyphens; the tags of the joined words are unknown.
     """
     words: list[str] = []
     known: dict[int, str] = {}
+    word_at: dict[int, int] = {}  # the word that begins with each part, or after the last part
     hyphens = [at for at, tag in enumerate(sentence.xpos) if tag == HYPHEN and 0 < at < len(sentence.forms) - 1]
     for at, (form, tag) in enumerate(zip(sentence.forms, sentence.xpos, strict=True)):
         if joins and (at in hyphens or at - 1 in hyphens):
             words[-1] += form
             known.pop(len(words) - 1, None)
             continue
+        word_at[at] = len(words)
         if tag in tags:
             known[len(words)] = tag
         words.append(form)
-    return Partial(tuple(words), PhraseConstraints(tags=known))
+    word_at[len(sentence.forms)] = len(words)
+    # A bracket has at least two words, and no edge within a word.
+    brackets = [
+        (word_at[part.first], word_at[part.end])
+        for part in subtrees(sentence)
+        if part.relation in relations and part.first in word_at and word_at.get(part.end, 0) - word_at[part.first] > 1
+    ]
+    return Partial(tuple(words), PhraseConstraints(brackets, tags=known))
+
+
+def find_trees(
+    teacher: ConstituencyModel, tags: Collection[str], sentences: Sequence[DependencySentence]
+) -> Iterator[tuple[Phrase, float]]:
+    """Find trees of sentences under their tags and the brackets of subtrees, or under tags alone if there are none.
+
+    The relations of these subtrees are learnt from every fifth sentence, whose tree is found under tags alone.
+    """
+    some = sentences[::5]
+    free = teacher.parse_all((with_tags(sentence, tags, (), False) for sentence in some), scored=False)
+    relations = learn_relations((sentence, parses[0].tree) for sentence, parses in zip(some, free, strict=True))
+    print(f"en: subtrees with these relations are constituents: {', '.join(sorted(relations))}", flush=True)
+    spellings = [
+        (sentence, joins)
+        for sentence in sentences
+        for joins in ((False, True) if HYPHEN in sentence.xpos else (False,))
+    ]
+    found = list(teacher.parse_all(with_tags(sentence, tags, relations, joins) for sentence, joins in spellings))
+    without = [each for each, parses in zip(spellings, found, strict=True) if parses[0].is_fallback]
+    print(f"en: {len(found):,} sentences of EWT, {len(without):,} without brackets", flush=True)
+    again = teacher.parse_all(with_tags(sentence, tags, (), joins) for sentence, joins in without)
+    yield from complete([*found, *again])
 
 
 def train_english(files: Sequence[Path]) -> ConstituencyModel:
     """Train `en` on files of GUM and one of EWT."""
     *trees, tagged = files
-    gold = list(in_both_spellings((tree, 1.0) for file in trees for tree in constituency_trees(file)))
+    counts = Counter[str]()
+    silver = mended((tree for file in trees for tree in constituency_trees(file)), counts)
+    gold = list(in_all_spellings((tree, 1.0) for tree in silver))
+    for rule, number in counts.items():
+        print(f"en: {rule} changed {number:,} nodes", flush=True)
     teacher = ConstituencyModel.train([t for t, _ in gold], preset("accurate"), weights=[w for _, w in gold])
     tags = {tag for tree, _ in gold for tag, _ in tagged_words(tree)}.difference(NO_TAGS)
-    partial = [
-        with_tags(sentence, tags, joins)
-        for sentence in dependency_trees(tagged)
-        for joins in ((False, True) if HYPHEN in sentence.xpos else (False,))
-        if 1 < len(sentence.forms) <= LONGEST
-    ]
-    found = in_both_spellings((tree, FOUND * share) for tree, share in complete(teacher.parse_all(partial)))
+    sentences = [sentence for sentence in dependency_trees(tagged) if 1 < len(sentence.forms) <= LONGEST]
+    found = in_all_spellings((tree, FOUND * share) for tree, share in find_trees(teacher, tags, sentences))
     every = [*gold, *found]
     (fast,) = preset("fast")
     options = replace(fast, lexicon=LexiconOptions(min_expected=5e-3), spans=SpanOptions(), compact=True)
