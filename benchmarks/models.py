@@ -45,6 +45,7 @@ from spectral_latent.model import Partial, complete
 from spectral_latent.ready import FOLDER, listed_models
 from spectral_latent.sequence import LatentTagger
 from spectral_latent.sequence import preset as tagger_preset
+from spectral_latent_text import TextPipeline
 
 FOUND = 0.3  # the weight of a found tree of probability 1
 SINCE = 1800
@@ -155,7 +156,7 @@ def train_english(files: Sequence[Path]) -> ConstituencyModel:
     return ConstituencyModel.train([tree for tree, _ in every], options, weights=[weight for _, weight in every])
 
 
-def train_dependencies(files: Sequence[Path]) -> DependencyModel:
+def train_dependencies(files: Sequence[Path]) -> TextPipeline:
     """Train `en-ud` on a file of EWT: a parser that finds universal tags itself, and a tagger of Penn tags."""
     # Raw text has no morphological features, so relations must not rely on them.
     sentences = [tree._replace(feats=(BLANK,) * len(tree.forms)) for tree in dependency_trees(files[0])]
@@ -165,7 +166,7 @@ def train_dependencies(files: Sequence[Path]) -> DependencyModel:
     fast_tagger = tagger_preset("fast")
     options = replace(fast_tagger, lexicon=LexiconOptions(min_expected=1e-2), compact=True)
     tagger = LatentTagger.train([list(zip(x.forms, x.xpos, strict=True)) for x in sentences], options)
-    return replace(model, taggers=(replace(tagger, tagset="xpos"),))
+    return TextPipeline(model.members, model.relations, taggers=(replace(tagger, tagset="xpos"),))
 
 
 def train_icelandic(files: Sequence[Path]) -> ConstituencyModel:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -30,29 +31,65 @@ if TYPE_CHECKING:
         | WeightedAutomaton
     )
 
-__all__ = ["KINDS", "Kind", "load", "make_model"]
+__all__ = ["KINDS", "Kind", "added_kinds", "find_kind", "load", "make_model", "usual_kind"]
+
+_GROUP = "spectral_latent.kinds"  # the entry points by which other packages add kinds
 
 
 class Kind(NamedTuple):
-    """A kind of model: the class of its models, the room that the class is in, and its name in messages."""
+    """A kind of model.
 
-    room: str
+    module: the module that has the class of its models.
+    model: the name of the class.
+    name: what messages call a model, such as `a tagger`.
+    extends: the kind of this package whose class it extends; commands take both, and have one function for both.
+    training: the help of `spectral-latent train`, if that differs from the kind that it extends."""
+
+    module: str
     model: str
     name: str
+    extends: str | None = None
+    training: str | None = None
+
+    @property
+    def cls(self) -> Any:
+        """The class of its models, which is imported."""
+        return getattr(import_module(self.module), self.model)
 
 
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
-        "constituency": Kind("constituency", "ConstituencyModel", "a constituency parser"),
-        "dependency": Kind("dependency", "DependencyModel", "a dependency parser"),
-        "tagger": Kind("sequence", "LatentTagger", "a tagger"),
-        "hmm": Kind("sequence", "LatentHMM", "a hidden Markov model"),
-        "anchors": Kind("anchors", "AnchorHMM", "an anchor model"),
-        "reranker": Kind("reranking", "Reranker", "a reranker"),
-        "automaton": Kind("automata", "WeightedAutomaton", "a weighted automaton"),
-        "tree": Kind("graphs", "GraphModel", "a model of trees given as graphs"),
+        "constituency": Kind("spectral_latent.constituency", "ConstituencyModel", "a constituency parser"),
+        "dependency": Kind("spectral_latent.dependency", "DependencyModel", "a dependency parser"),
+        "tagger": Kind("spectral_latent.sequence", "LatentTagger", "a tagger"),
+        "hmm": Kind("spectral_latent.sequence", "LatentHMM", "a hidden Markov model"),
+        "anchors": Kind("spectral_latent.anchors", "AnchorHMM", "an anchor model"),
+        "reranker": Kind("spectral_latent.reranking", "Reranker", "a reranker"),
+        "automaton": Kind("spectral_latent.automata", "WeightedAutomaton", "a weighted automaton"),
+        "tree": Kind("spectral_latent.graphs", "GraphModel", "a model of trees given as graphs"),
     }
 )
+
+
+@cache
+def added_kinds() -> Mapping[str, Kind]:
+    """List the kinds that other installed packages add, by entry points of the group `spectral_latent.kinds`.
+
+    The name of an entry point is the kind, and its object a `Kind`."""
+    from importlib.metadata import entry_points
+
+    return {each.name: each.load() for each in entry_points(group=_GROUP)}
+
+
+def find_kind(kind: str) -> Kind | None:
+    """Find a kind of this package, or of another one; None if there is no such kind."""
+    return KINDS.get(kind) or added_kinds().get(kind)
+
+
+def usual_kind(kind: str) -> str:
+    """Name the kind of this package that a kind is or extends; any other name stays."""
+    found = find_kind(kind)
+    return kind if found is None else found.extends or kind
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Model:
@@ -86,7 +123,9 @@ def make_model(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) 
     from spectral_latent.files import ModelFileError
 
     kind = str(settings.get("kind"))
-    if kind not in KINDS:
-        raise ModelFileError(f"a model of the unknown kind {kind!r}; train it again")
-    room = import_module(f"spectral_latent.{KINDS[kind].room}")
-    return getattr(room, KINDS[kind].model).from_contents((arrays, settings))
+    found = find_kind(kind)
+    if found is None:
+        raise ModelFileError(
+            f"a model of the unknown kind {kind!r:.60}; install the package that adds it, or train the model again"
+        )
+    return found.cls.from_contents((arrays, settings))

@@ -28,7 +28,7 @@ from spectral_latent import (
 from spectral_latent.constituency import Phrase
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.files import ModelFileError, load_model, save_model
-from spectral_latent.kinds import KINDS
+from spectral_latent.kinds import KINDS, added_kinds, usual_kind
 from spectral_latent.reranking import Candidate, NBest
 
 TREES = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("run",)))) for noun in ("cats", "dogs", "mice", "men")]
@@ -80,7 +80,7 @@ ROADS = {
     "load('en').parse(['The', 'dog', 'slept', '.'])": ({"constituency"}, 95),
     "load('en').surprisal(['The', 'dog', 'slept', '.'])": ({"constituency"}, 95),
     "next(load('en-ud').parse_text('The dog slept.'))": ({"dependency", "sequence"}, 110),
-    "next(corpora.constituency_trees(TREES))": ({"constituency", "dependency", "sequence"}, 135),
+    "next(corpora.constituency_trees(TREES))": ({"constituency", "dependency"}, 135),
     "graphs.GraphModel": ({"graphs"}, 64),
 }  # the formalisms that a road may import, and the largest number of modules of the package
 
@@ -145,6 +145,14 @@ def test_every_kind_is_tried_here() -> None:
     assert set(KINDS) | {"reranker"} == set(MODELS)
 
 
+def test_kinds_of_other_packages_extend_those_of_the_library() -> None:
+    """The command line takes them for the kind that they extend, which their class says, too."""
+    assert "pipeline" in added_kinds()
+    for name, kind in added_kinds().items():
+        assert kind.cls.kind == name and name not in KINDS
+        assert usual_kind(name) in [base.kind for base in kind.cls.__mro__[1:] if "kind" in vars(base)]
+
+
 def test_a_reranker_that_needs_models(tmp_path: Path) -> None:
     Reranker.train(LISTS, [1, 0] * 4, {"latent": ConstituencyModel.train(TREES)}).save(tmp_path / "model")
     with pytest.raises(ModelFileError, match="the reranker needs latent models named latent"):
@@ -169,8 +177,8 @@ def test_what_is_not_a_model(tmp_path: Path, content: bytes | None) -> None:
         ({"version": 1}, "train it again"),
         ({"version": 99}, "install a newer spectral-latent"),
         ({"version": "x"}, "train it again"),
-        ({"kind": ["toy"]}, "unknown kind .*; train it again"),
-        ({}, "unknown kind .*; train it again"),
+        ({"kind": ["toy"]}, "unknown kind .*; install .*, or train the model again"),
+        ({}, "unknown kind .*; install .*, or train the model again"),
     ],
 )
 def test_models_of_other_versions_and_kinds(tmp_path: Path, settings: dict[str, Any], message: str) -> None:

@@ -18,7 +18,13 @@ from spectral_latent.model import LatentTreeModel, Member
 from tests import conftest
 
 ROOT = Path(__file__).resolve().parents[1]
-ADAPTERS = ("spectral_latent_annotate", "spectral_latent_nltk", "spectral_latent_sklearn", "spectral_latent_spacy")
+ADAPTERS = (
+    "spectral_latent_annotate",
+    "spectral_latent_nltk",
+    "spectral_latent_sklearn",
+    "spectral_latent_spacy",
+    "spectral_latent_text",
+)
 PACKAGES = {"spectral_latent": ROOT / "spectral_latent"} | {name: ROOT / "adapters" / name for name in ADAPTERS}
 ROOMS = (
     "_version",
@@ -273,6 +279,10 @@ def test_adapters_import_exported_names_of_rooms() -> None:
         assert hidden == [], module
 
 
+def test_no_room_names_the_packages_that_are_found_by_entry_points() -> None:
+    assert [module for module in IN_ROOMS if "spectral_latent_text" in SOURCES[module].read_text("utf-8")] == []
+
+
 def test_adapters_is_a_plain_folder() -> None:
     assert not (ROOT / "adapters" / "__init__.py").exists()
 
@@ -420,7 +430,7 @@ LINES: dict[str, tuple[int, int]] = {
     "lexicon": (1358, 426),  # words are encoded together; what smoothing needs of words is kept for all grammars
     "grammar": (2035, 553),
     "constituency": (2883, 896),  # exports for packages on top; batches without searches for garbage
-    "sequence": (3784, 1025),  # and the division of raw text, which left `lexicon`: characters are tagged in chains
+    "sequence": (3784, 1025),
     "automata": (892, 267),
     "anchors": (551, 192),
     "dependency": (2415, 610),  # exports for packages on top; batches without searches for garbage
@@ -435,6 +445,7 @@ LINES: dict[str, tuple[int, int]] = {
     "spectral_latent_nltk": (796, 390),  # conversions of the objects of NLTK came from corpora
     "spectral_latent_sklearn": (791, 268),  # and groups of rows, so that searches keep sequences whole
     "spectral_latent_spacy": (521, 151),
+    "spectral_latent_text": (0, 0),  # the division of raw text, columns and lemmas left sequence, dependency, lexicon
 }  # of code, and of docstrings, in each room and package; a change may only lower them, or say here why it does not
 
 

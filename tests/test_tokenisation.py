@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from nltk.tokenize import word_tokenize
 from nltk.tokenize.treebank import TreebankWordDetokenizer
 
-from spectral_latent.sequence.segmentation import DividedText, LearntTokenisation, Segmenter
+from spectral_latent.corpora import DividedText
 from spectral_latent.tokenisation import Token, Tokenisation
+from spectral_latent_text import LearntTokenisation, Segmenter
 
 ENGLISH = Tokenisation(frozenset(["n't", "'s", "``", "''", "-LRB-", "-RRB-", "--", "...", "Mr.", "U.S."]))
 GERMAN = Tokenisation(frozenset(["z.B.", "Dr.", "Komma", "猫", "垫子"]))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from spectral_latent.cli.console import bar, message
 from spectral_latent.cli.outputs import results
 from spectral_latent.cli.sentences import Input, InputSentence
+from spectral_latent.kinds import usual_kind
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel
@@ -143,7 +144,7 @@ def warn_of_unknown_tags(parser: ConstituencyModel | DependencyModel, unknown: C
 
         own = ", ".join(parser.tags[:_NAMED])
         names = ", ".join(name for name, _ in unknown.most_common(_NAMED))
-        column = f"{parser.options.tags} " if parser.kind == "dependency" else ""
+        column = f"{parser.options.tags} " if usual_kind(parser.kind) == "dependency" else ""
         message(
             f"Warning: the parser does not know the tags of {counted(unknown.total(), 'word')}, such as {names}, and "
             f"leaves them open; it learned {column}tags such as {own}"

@@ -33,7 +33,8 @@ LEFT: Mapping[str, str] = {  # what to use in the place of commands and options 
     "inspect": "run `info MODEL --states`, or `info MODEL GOLD --html PAGE`",
     "verify": "run `info MODEL SOURCE --verify`",
     "anchors": "run `info MODEL --states`; `label` gives tags to anchors",
-    "ud": "run `train dependency --morphology`",
+    "ud": "run `train pipeline`",
+    "--morphology": "run `train pipeline`",
     "anchor": "run `train anchors`",
     "features": "write `reranker.features.table(lists)` in Python; scikit-learn's dump_svmlight_file takes its values",
     **{

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from spectral_latent.kinds import KINDS, make_model
+from spectral_latent.kinds import KINDS, find_kind, make_model, usual_kind
 
 __all__ = ["load_for", "record_of"]
 
@@ -20,12 +20,14 @@ def load_for(file: str, *kinds: str) -> Any:
     kinds = kinds or tuple(click.get_current_context().command.kinds)  # type: ignore[attr-defined]
     with open_model(file) as (arrays, settings):
         kind = str(settings.get("kind"))
-        if kind in kinds:
+        usual = usual_kind(kind)
+        if usual in kinds:
             return make_model(arrays, settings)
-        found = KINDS[kind].name if kind in KINDS else f"a {kind} model"
+        known = find_kind(kind)
+        found = f"a {kind} model" if known is None else known.name
         *others, last = (KINDS[each].name for each in kinds)
         needed = f"{', '.join(others)} or {last}" if others else last
-        raise ModelFileError(f"{found}, where {needed} is needed; {_advice(kind)}")
+        raise ModelFileError(f"{found}, where {needed} is needed; {_advice(usual)}")
 
 
 def _advice(kind: str) -> str:

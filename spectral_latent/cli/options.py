@@ -103,7 +103,7 @@ class Command(click.Command):
 
     function: the command; its keywords are options, and so are those of the functions of `kinds`, of which it is given
     only those that stand on the command line.
-    text: the function whose docstring is the help, if it is another one.
+    text: the docstring that is the help, if it is not that of the function.
     sources: what SOURCE, GOLD or LISTS may be, for the end of the help."""
 
     def __init__(
@@ -112,7 +112,7 @@ class Command(click.Command):
         kinds: Mapping[str, Callable[..., Any]] | None = None,
         *,
         name: str = "",
-        text: Callable[..., Any] | None = None,
+        text: str | None = None,
         sources: tuple[str, ...] = (),
     ) -> None:
         self.kinds = kinds or {}
@@ -129,7 +129,7 @@ class Command(click.Command):
             name or function.__name__,
             callback=function,
             params=[*params.values(), quiet],
-            help=_help_lines(text or function)[0],
+            help=_help_lines(text or function.__doc__)[0],
             epilog="\n".join(["\b", *sources]) if sources else None,
         )
 
@@ -146,14 +146,15 @@ def function_for(kind: str, name: str, given: Mapping[str, Any]) -> Callable[...
     """Find the function of the running command for a kind of model.  Raises UsageError for options of other kinds.
 
     given: the options of kinds that stand on the command line."""
-    kinds = click.get_current_context().command.kinds  # type: ignore[attr-defined]
-    if wrong := given.keys() - inspect.signature(kinds[kind]).parameters.keys():
-        from spectral_latent.kinds import KINDS
+    from spectral_latent.kinds import KINDS, usual_kind
 
+    kinds = click.get_current_context().command.kinds  # type: ignore[attr-defined]
+    usual = usual_kind(kind)
+    if wrong := given.keys() - inspect.signature(kinds[usual]).parameters.keys():
         option = min(wrong)
         able = [KINDS[each].name for each in kinds if option in inspect.signature(kinds[each]).parameters]
-        raise click.UsageError(f"{option_name(option)} is for {' or '.join(able)}, and {name} is {KINDS[kind].name}")
-    return kinds[kind]  # type: ignore[no-any-return]
+        raise click.UsageError(f"{option_name(option)} is for {' or '.join(able)}, and {name} is {KINDS[usual].name}")
+    return kinds[usual]  # type: ignore[no-any-return]
 
 
 def option_name(name: str) -> str:
@@ -161,16 +162,16 @@ def option_name(name: str) -> str:
     return f"--{name.rstrip('_').replace('_', '-')}"
 
 
-def _help_lines(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
+def _help_lines(docstring: str | None) -> tuple[str, dict[str, str]]:
     """Divide a docstring into the help of a command, and the lines `name: text` of its parameters."""
     line = re.compile(r"^(\w+): (.+(?:\n +.+)*)\n?", re.MULTILINE)
-    text = inspect.getdoc(function) or ""
+    text = inspect.cleandoc(docstring or "")
     return line.sub("", text), {name: " ".join(text.split()) for name, text in line.findall(text)}
 
 
 def _parameters(function: Callable[..., Any], has_arguments: bool) -> list[click.Parameter]:
     """Make an option of each keyword of a function, and an argument of each other parameter."""
-    _, lines = _help_lines(function)
+    _, lines = _help_lines(function.__doc__)
     keyword, positional = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
     kinds = {keyword, positional} if has_arguments else {keyword}
     wanted = [each for each in inspect.signature(function).parameters.values() if each.kind in kinds]

@@ -28,6 +28,7 @@ from spectral_latent.cli.options import (
 )
 from spectral_latent.cli.outputs import results
 from spectral_latent.cli.sentences import InputSentence, read_partial_phrases, read_partial_sentences, read_sentences
+from spectral_latent.kinds import usual_kind
 
 if TYPE_CHECKING:
     from spectral_latent.model import Parses
@@ -201,7 +202,7 @@ def parse(
         parser = _with_limits(parser, limit)
     function = function_for(parser.kind, model, of_kind)
     if partial_:
-        given = _PARTIAL[parser.kind](files, form, parser, **of_kind)
+        given = _PARTIAL[usual_kind(parser.kind)](files, form, parser, **of_kind)
     else:
         given = read_sentences(files, form, parser.tokenisation)
     if rerank is not None:

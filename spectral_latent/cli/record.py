@@ -16,6 +16,7 @@ import click
 
 from spectral_latent.cli.console import bar, message, shows_progress, table
 from spectral_latent.cli.options import option_name
+from spectral_latent.kinds import find_kind
 
 if TYPE_CHECKING:
     from spectral_latent.estimation import Progress
@@ -35,15 +36,17 @@ class Run:
     Names in the record are without folders, and it has neither the time nor the machine, so that the same training
     makes the same file.
 
+    model: the kind of the model, such as `tagger`.
     expected: the sources of an earlier record, which must have the same contents.
     kind: the name of the examples, such as `trees`.
     changes: the changes to the examples that were counted so far."""
 
-    def __init__(self, sources: Sequence[str], expected: Sequence[Mapping[str, str]] | None = None) -> None:
+    def __init__(self, sources: Sequence[str], model: str, expected: Sequence[Mapping[str, str]] | None = None) -> None:
         """Begin a training."""
         from spectral_latent.constituency import Changes
 
         self.sources = sources
+        self.model = model
         self.kind = "sentences"
         self.changes = Changes()
         self._expected = expected
@@ -72,6 +75,13 @@ class Run:
             raise click.UsageError("every --weight is 0, so that there is nothing to learn from; raise at least one")
         pairs, same = tee(self._weighted(read, weights))
         return (example for example, _ in pairs), (weight for _, weight in same)
+
+    @property
+    def learner(self) -> Any:
+        """The class of the model, with its function `train`."""
+        found = find_kind(self.model)
+        assert found is not None
+        return found.cls
 
     def _weighted(self, read: _Read[_T], weights: Sequence[float]) -> Iterator[tuple[_T, float]]:
         """Return each example with its weight, count it, and say when the last one is read."""
@@ -145,7 +155,7 @@ class Run:
         rounded = {name: round(value, 2) if isinstance(value, float) else value for name, value in kept.items()}
         self._figures = {"dev": {"sources": [_name(source) for source in sources], **rounded}}
 
-    def record(self, kind: str, train: Callable[..., Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    def record(self, train: Callable[..., Any], settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the record as an object that JSON can hold, with the settings that differ from the defaults.
 
         Sources among the settings, of which there are several, are listed after those that the model learns from."""
@@ -160,8 +170,8 @@ class Run:
         left_out = {kind: list(map(_name, places)) for kind, places in self.changes.left_out.items()}
         changes = Changes(self.changes.counts, left_out, self.changes.spellings).contents()
         return {
-            "command": _command(kind, self.sources, changed),
-            "training": {"kind": kind, "settings": {name: _plain(value) for name, value in changed.items()}},
+            "command": _command(self.model, self.sources, changed),
+            "training": {"kind": self.model, "settings": {name: _plain(value) for name, value in changed.items()}},
             "sources": self._read,
             self.kind: self._n_examples,
             "words": self._n_words,

@@ -18,6 +18,7 @@ from spectral_latent.cli.models import load_for
 from spectral_latent.cli.options import AsJson, Command, Files, FromText, InputFormat, Jobs, Output, function_for
 from spectral_latent.cli.outputs import results
 from spectral_latent.cli.sentences import Input, InputSentence, read_sentences, read_text, tell_of_tags
+from spectral_latent.kinds import usual_kind
 
 __all__ = ["COMMAND"]
 
@@ -65,7 +66,7 @@ def surprisal(
         return
     given = read(loaded, model, files, "text" if text else format_)
     given = given._replace(sentences=(each for each in given.sentences if each.sentence.forms))
-    ask = partial(_surprisal, unit=unit, has_tags=loaded.kind == "dependency", as_json=as_json)
+    ask = partial(_surprisal, unit=unit, has_tags=usual_kind(loaded.kind) == "dependency", as_json=as_json)
     header = "" if as_json else _row(_COLUMNS)
     write_answers(given, answers(ask, loaded, given, jobs, "Reading"), output, header)
 
@@ -80,7 +81,7 @@ def _write_items(
 
     def ask(words: list[str]) -> Any:
         """Compute the surprisal of words, which have no tags."""
-        return model.surprisal(DependencySentence.of(words) if model.kind == "dependency" else words, unit)
+        return model.surprisal(DependencySentence.of(words) if usual_kind(model.kind) == "dependency" else words, unit)
 
     names: list[str] = []
     with results(output) as write:
@@ -105,7 +106,7 @@ def _write_items(
 def read_words(model: Any, file: str, files: Sequence[str], form: Any) -> Input:
     """Read the words of sentences, and with a dependency parser their tags."""
     given = read_sentences(files, form, _tokenisation(model, file))
-    return given if model.kind == "dependency" else tell_of_tags(given)
+    return given if usual_kind(model.kind) == "dependency" else tell_of_tags(given)
 
 
 def _tokenisation(model: Any, file: str) -> Any:

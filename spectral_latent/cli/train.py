@@ -36,6 +36,7 @@ from spectral_latent.cli.outputs import OutputFile, figures_table
 from spectral_latent.cli.record import Run
 from spectral_latent.cli.sentences import warn_of_raw_text
 from spectral_latent.cli.sources import rooted_sentences, tagged, treebank, untagged
+from spectral_latent.kinds import added_kinds, find_kind, usual_kind
 
 __all__ = ["COMMAND", "TRAIN"]
 
@@ -84,7 +85,7 @@ def train_constituency(
 
     function_labels: also learn function labels, such as SBJ of NP-SBJ.
     text: also learn from the sentences of SOURCE, which have no trees."""
-    from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, self_train
+    from spectral_latent.constituency import ConstituencyOptions, self_train
     from spectral_latent.constituency import preset as options_of
 
     name = _preset(preset, estimator)
@@ -96,7 +97,7 @@ def train_constituency(
     trees, weights = run.examples("trees", read, weight)
     given: Any = {"weights": weights, "jobs": jobs, "listener": run.listener, "changes": run.changes}
     if not text:
-        return ConstituencyModel.train(trees, options, **given)
+        return run.learner.train(trees, options, **given)
     words: set[str] = set()
     return self_train(_noted(trees, words), _checked(run.digested(untagged, text), words), options, **given)
 
@@ -126,23 +127,18 @@ def train_dependency(
     weight: _Weights = (),
     format_: SourceFormat = None,
     column: Literal["upos", "xpos"] = "upos",
-    morphology: bool = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
 ) -> Any:
     """Train a dependency parser, one or more latent grammars, on dependency trees.
 
-    Each tree has one root; its arcs may cross.  With --morphology the model is one file for a language: it learns tags,
-    features and lemmas, too, and parses by the tags and features that it predicts.
+    Each tree has one root; its arcs may cross.
 
     \b
-    Examples:
+    Example:
       spectral-latent train dependency en-train.conllu -o deps.model --column xpos
-      spectral-latent train dependency en-train.conllu -o en.model --morphology --preset accurate
 
-    column: the column of CoNLL-U with the tags; the other column is used if this one is empty.
-    morphology: also learn tags, features and lemmas."""
-    from spectral_latent.dependency import DependencyModel
+    column: the column of CoNLL-U with the tags; the other column is used if this one is empty."""
     from spectral_latent.dependency import preset as options_of
 
     options = tuple(
@@ -150,8 +146,7 @@ def train_dependency(
         for own in options_of(_preset(preset, estimator))
     )
     trees, weights = run.examples("trees", partial(rooted_sentences, changes=run.changes, form=format_), weight)
-    train = DependencyModel.train_language if morphology else DependencyModel.train
-    return train(trees, options, weights=weights, jobs=jobs, listener=run.listener)
+    return run.learner.train(trees, options, weights=weights, jobs=jobs, listener=run.listener)
 
 
 def train_tagger(
@@ -173,14 +168,13 @@ def train_tagger(
       spectral-latent train tagger en-train.conllu -o tagger.model
       spectral-latent train tagger nltk:brown -o tagger.model --column universal"""
     from spectral_latent.corpora.tagged import column_of
-    from spectral_latent.sequence import LatentTagger
     from spectral_latent.sequence import preset as options_of
 
     options = options_of(_preset(preset, estimator))
     options = replace(options, estimator=_estimator(options, estimator, n_states, seed))
     read = partial(tagged, column=column, changes=run.changes, form=format_)
     sentences, weights = run.examples("sentences", read, weight)
-    model = LatentTagger.train(sentences, options, weights=weights, jobs=jobs, listener=run.listener)
+    model = run.learner.train(sentences, options, weights=weights, jobs=jobs, listener=run.listener)
     tagset = next(filter(None, (column_of(source, column, format_) for source in run.sources)), column)
     return replace(model, tagset=tagset)
 
@@ -203,12 +197,12 @@ def train_hmm(
     \b
     Example:
       spectral-latent train hmm nltk:brown -o hmm.model --n-states 16"""
-    from spectral_latent.sequence import HMMOptions, LatentHMM, hmm_preset
+    from spectral_latent.sequence import HMMOptions, hmm_preset
 
     options = HMMOptions() if estimator else hmm_preset(_preset(preset, estimator))
     options = replace(options, estimator=_estimator(options, estimator, n_states, seed))
     sentences, weights = run.examples("sentences", partial(untagged, changes=run.changes, form=format_), weight)
-    return LatentHMM.train(sentences, options, weights=weights, jobs=jobs, listener=run.listener)
+    return run.learner.train(sentences, options, weights=weights, jobs=jobs, listener=run.listener)
 
 
 def train_anchors(
@@ -229,11 +223,11 @@ def train_anchors(
 
     n_states: the largest number of parts of speech.
     window: the number of words on each side that are the context of a word."""
-    from spectral_latent.anchors import AnchorHMM, AnchorOptions
+    from spectral_latent.anchors import AnchorOptions
 
     sentences, _ = run.examples("sentences", partial(untagged, changes=run.changes, form=format_))
     options = AnchorOptions(n_states, window=window)
-    model = AnchorHMM.train(sentences, options, listener=run.listener)
+    model = run.learner.train(sentences, options, listener=run.listener)
     if model.n_states < n_states:
         message(f"The corpus supports only {model.n_states} states")
     return model
@@ -269,22 +263,22 @@ def train(
     dev: evaluate the model on SOURCE; `info` shows the figures."""
     begun = time.perf_counter()
     ((kind, function),) = click.get_current_context().command.kinds.items()  # type: ignore[attr-defined]
-    run = Run(sources)
+    run = Run(sources, kind)
     model = function(run, **settings)
     run.end()
-    model.save(output, run.record(kind, function, settings))
+    model.save(output, run.record(function, settings))
     seconds = time.perf_counter() - begun
     megabytes = output.stat().st_size / 1e6
     message(f"{output}: {model.sizes}, from {run.counted}, {seconds:.1f} s, {megabytes:.1f} MB")
     if dev:
-        evaluate = EVALUATE[kind]
+        evaluate = EVALUATE[usual_kind(kind)]
         shared = {"skip_bad", "column"} & settings.keys() & signature(evaluate).parameters.keys()
         gold = Gold(str(output), dev, form=settings.get("format_"))
         figures, _ = evaluate(model, gold, **{name: settings[name] for name in shared})
         click.echo(figures_table(figures))
         run.evaluated(dev, figures)
-        model.save(output, run.record(kind, function, settings))
-    message(f"Next: {_NEXT[kind].format(output)}")
+        model.save(output, run.record(function, settings))
+    message(f"Next: {_NEXT[usual_kind(kind)].format(output)}")
 
 
 TRAIN: Mapping[str, Callable[..., Any]] = MappingProxyType(
@@ -310,7 +304,25 @@ _NEXT = {  # the command to try first with a model
     "hmm": f"{_ECHO} surprisal {{}}",
     "anchors": "spectral-latent info {} --states",
 }
-COMMAND = CommandGroup("train", help="Train a model.")
-for _kind, _train in TRAIN.items():
-    _sources = (*(f"SOURCE {each}" for each in _SOURCES[_kind]), PARTS)
-    COMMAND.add_command(Command(train, {_kind: _train}, name=_kind, text=_train, sources=_sources))
+
+
+class _Trainings(CommandGroup):
+    """A command for each kind of model; those of other packages are looked for when they are needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List the kinds, those of this package first."""
+        return [*TRAIN, *added_kinds()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Make the command of a kind: the function of the kind that it is or extends; None if nobody has the kind."""
+        usual = cmd_name if cmd_name in TRAIN else usual_kind(cmd_name)
+        if usual not in TRAIN:
+            return None
+        found = find_kind(cmd_name)
+        function = TRAIN[usual]
+        text = (found and found.training) or function.__doc__
+        sources = (*(f"SOURCE {each}" for each in _SOURCES[usual]), PARTS)
+        return Command(train, {cmd_name: function}, name=cmd_name, text=text, sources=sources)
+
+
+COMMAND = _Trainings("train", help="Train a model.")

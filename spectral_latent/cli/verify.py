@@ -15,6 +15,7 @@ from spectral_latent.cli.console import message
 from spectral_latent.cli.models import record_of
 from spectral_latent.cli.record import Run
 from spectral_latent.cli.train import TRAIN
+from spectral_latent.kinds import usual_kind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +48,8 @@ def train_again(file: str, sources: Sequence[str] = (), jobs: int = 1) -> Any:
     record = _checked_record(file)
     try:
         expected = [{key: str(source[key]) for key in ("name", "content")} for source in record["sources"]]
-        train = TRAIN[str(record["training"]["kind"])]
+        kind = str(record["training"]["kind"])
+        train = TRAIN[usual_kind(kind)]
         settings = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in dict(record["training"]["settings"]).items()
@@ -62,8 +64,8 @@ def train_again(file: str, sources: Sequence[str] = (), jobs: int = 1) -> Any:
             settings["text"] = given[-n_texts:]
             del given[-n_texts:]
         message(f"Training again: {record['command']}")
-        settings |= {} if record["training"]["kind"] == "anchors" else {"jobs": jobs}
-        return train(Run(given, expected), **settings)
+        settings |= {} if kind == "anchors" else {"jobs": jobs}
+        return train(Run(given, kind, expected), **settings)
     except (CorpusError, EstimationError):
         raise
     except (KeyError, TypeError, ValueError) as error:

@@ -5,6 +5,7 @@ from spectral_latent.corpora.brackets import Markup, parse_brackets, parse_parti
 from spectral_latent.corpora.conllu import parse_conllu, parse_partial_conllu, read_conllu, to_conllu
 from spectral_latent.corpora.formats import Format, Guess, sniff_format
 from spectral_latent.corpora.nltk_trees import phrase_from_nltk
+from spectral_latent.corpora.raw_text import DividedText, divided_texts, has_text
 from spectral_latent.corpora.sources import constituency_trees, dependency_trees
 from spectral_latent.corpora.tables import parse_table
 from spectral_latent.corpora.tagged import (
@@ -20,12 +21,15 @@ from spectral_latent.corpora.text import CorpusError, decode, read_text
 __all__ = [
     "UNIVERSAL_TAGS",
     "CorpusError",
+    "DividedText",
     "Format",
     "Guess",
     "Markup",
     "constituency_trees",
     "decode",
     "dependency_trees",
+    "divided_texts",
+    "has_text",
     "parse_brackets",
     "parse_conllu",
     "parse_partial",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain, islice
 from typing import Any, ClassVar
 
@@ -20,13 +19,6 @@ from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstrain
 from spectral_latent.dependency.conversion import require_heads
 from spectral_latent.dependency.decoding import find_best_heads, find_n_best_heads, make_arc_matrix
 from spectral_latent.dependency.grammar import DependencyGrammar
-from spectral_latent.dependency.morphology import (
-    COLUMNS,
-    learn_columns,
-    learn_lemmas,
-    learn_segmenter,
-    with_columns,
-)
 from spectral_latent.dependency.options import DependencyOptions, check_together, preset
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.training import LabelledTrees, prepare
@@ -35,14 +27,11 @@ from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar.parser import Parser, estimate_all, held_out_choices
 from spectral_latent.inference import SignedLog
 from spectral_latent.lexicon.choices import Choices, JudgeOptions
-from spectral_latent.lexicon.lemmas import Lemmatiser
 from spectral_latent.model import check_kind, check_trees
 from spectral_latent.model.analysis import Analysis
 from spectral_latent.model.batches import map_batches
 from spectral_latent.model.parts import Judge, Parts, average
-from spectral_latent.sequence import LatentTagger
-from spectral_latent.sequence.segmentation import LearntTokenisation, Segmenter
-from spectral_latent.tokenisation import Token, Tokenisation
+from spectral_latent.tokenisation import Token
 from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["DependencyModel"]
@@ -56,11 +45,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
 
     members: the grammars, whose posteriors of arcs are averaged; all have the same tags and columns of words and tags.
     relations: the model of the relations of arcs; None if arcs have no relations.
-    taggers: taggers of the columns `upos`, `xpos` and `feats`, which fill these columns before words are parsed; one of
-    equal columns has the names of both, as in `upos xpos`.
     arcs: the model that judges arcs, if the options ask for one; otherwise None.
-    lemmas: finds the lemmas of parsed words that have none; None to leave them open.
-    segmenter: divides raw text; None to divide it by the rules of `Tokenisation`.
 
     `score` estimates p̂ of trees with one root, projective or not; a tree with a tag that was never seen has p̂ = 0.
     `log_probabilities` is a lower bound: it sums over the trees in pruned charts, whose arcs all occurred in training
@@ -83,23 +68,18 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
     """
 
     kind: ClassVar[str] = "dependency"
-    later: ClassVar[frozenset[str]] = frozenset({"taggers", "arcs", "lemmas", "segmenter"})
+    later: ClassVar[frozenset[str]] = frozenset({"arcs"})
     any_tree = ANY_TREE
 
     members: tuple[DependencyGrammar, ...]
     relations: RelationModel | None = None
-    taggers: tuple[LatentTagger, ...] = ()
     arcs: ArcModel | None = None
-    lemmas: Lemmatiser | None = None
-    segmenter: Segmenter | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_together([member.options for member in self.members])
         if any(member.tags != self.tags for member in self.members):
             raise ValueError("the grammars of one parser must have the same tags")
-        if any(not {*str(tagger.tagset).split()} <= {*COLUMNS} for tagger in self.taggers):
-            raise ValueError("the tagset of a tagger of a dependency parser must have 'upos', 'xpos' or 'feats'")
         if (self.arcs is None) != (self.options.arcs is None):
             raise ValueError("a parser has a model of arcs if its options have `arcs`, and only then")
 
@@ -143,36 +123,6 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         if to_learn is not None:
             arcs = _learn_arcs(sentences, weights, members, to_learn, jobs, listener)
         return DependencyModel(members, labelled.learn(members[0].options), arcs=arcs)
-
-    @staticmethod
-    def train_language(
-        sentences: Iterable[DependencySentence],
-        options: DependencyOptions | Sequence[DependencyOptions] | None = None,
-        *,
-        weights: Iterable[float] | None = None,
-        jobs: int | None = 1,
-        listener: Listener = silent,
-    ) -> DependencyModel:
-        """Learn to parse raw text: a parser, with taggers of tags and features, lemmas, and the division of text.
-
-        The parser learns from tags and features as taggers predict them, so that it knows their mistakes; gold ones
-        help it less than a parser that `train` makes.
-
-        sentences: the trees of a treebank, which are kept in memory.
-        options: the settings of the parser, as `train` takes them.
-        weights: the weight of each tree in the training of the parser; 1 if not given.
-        jobs: the number of threads; see `train`.
-        Raises the errors of `train`."""
-        trees = list(check_trees(sentences, DependencySentence))
-        taggers, tagged = learn_columns(trees, jobs=jobs, listener=listener)
-        parser = DependencyModel.train(tagged, options, weights=weights, jobs=jobs, listener=listener)
-        return replace(parser, taggers=taggers, lemmas=learn_lemmas(trees), segmenter=learn_segmenter(trees))
-
-    @cached_property
-    def tokenisation(self) -> Tokenisation:
-        """The way in which raw text is divided into sentences and words: as learnt, or by rules."""
-        rules = super().tokenisation
-        return rules if self.segmenter is None else LearntTokenisation(rules.known, self.segmenter)
 
     def unknown_tags(self, sentence: DependencySentence) -> list[str]:
         """List the tags of a sentence that the model does not know; words with these tags may have any tag.
@@ -283,14 +233,12 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         return list(check_trees(trees, DependencySentence))
 
     def analyse(self, inputs: Sequence[PartialDependencies]) -> Analysis[PartialDependencies]:
-        """Fill the columns that taggers know, and take the first three steps.
+        """Take the first three steps.
 
         inputs: the sentences with their constraints."""
-        sentences = with_columns([given.sentence for given in inputs], self.taggers)
-        tagged = [given._replace(sentence=sentence) for given, sentence in zip(inputs, sentences, strict=True)]
         # Charts have only projective trees, so that constraints with crossing arcs are left to assembly.
-        charted = [unknown_tree(given.sentence) if given.constraints.crossing() else given for given in tagged]
-        return super().analyse(charted)._replace(inputs=tagged)
+        charted = [unknown_tree(given.sentence) if given.constraints.crossing() else given for given in inputs]
+        return super().analyse(charted)._replace(inputs=inputs)
 
     @property
     def judges(self) -> list[Judge[ArcEvidence]]:
@@ -327,7 +275,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         for at, (sentence, given) in enumerate(zip(sentences, analysis.inputs, strict=True)):
             is_derived = analysis.n_members[at] > 0
             heads = self._heads(arcs.of_sentence(at), given, n_candidates, projective) if is_derived else []
-            unlabelled.append([self._with_lemmas(sentence).with_heads(each) for each in heads])
+            unlabelled.append([sentence.with_heads(each) for each in heads])
         if n_candidates > n_best:
             unlabelled = self._with_relations_in_view(unlabelled, arcs, n_best)
         labelled = iter(self.labelled(list(chain.from_iterable(unlabelled))))
@@ -371,12 +319,6 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
             order = np.argsort(-np.array(gains), kind="stable")[:n_best]
             ordered.append([of_sentence[number] for number in order.tolist()])
         return ordered
-
-    def _with_lemmas(self, sentence: DependencySentence) -> DependencySentence:
-        """Find the lemmas of a sentence without any."""
-        if self.lemmas is None or set(sentence.lemmas) != {BLANK}:
-            return sentence
-        return sentence._replace(lemmas=self.lemmas.lemmas(sentence.forms, sentence.upos, sentence.feats))
 
     def _heads(self, arcs: Parts, tree: PartialDependencies, n_best: int, projective: bool) -> list[tuple[int, ...]]:
         """Find the heads of the trees with the largest sums of posteriors, without arcs whose posterior is near

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spectral_latent.constituency import Changes, ConstituencyModel, Phrase, clean
+from spectral_latent.corpora import divided_texts
 from spectral_latent.dependency import DependencyModel, DependencySentence
-from spectral_latent.dependency.morphology import divided_texts
 from spectral_latent.evaluation.scores import (
     AttachmentScore,
     BracketScores,

@@ -1,20 +1,44 @@
 """Number words and the signatures of unseen words, smooth their emissions, and find the leaf rules of sentences."""
 
+from spectral_latent.lexicon.buckets import (
+    BucketArray,
+    HashArray,
+    Templates,
+    hash_features,
+    hash_name,
+    hash_to_ends,
+    spread,
+    spread_rows,
+    sum_rows,
+    sum_weights,
+)
 from spectral_latent.lexicon.choices import JudgeOptions
 from spectral_latent.lexicon.lexicon import EncodedWords, Lexicon, LexiconOptions, WordEncoder
+from spectral_latent.lexicon.log_linear import minimise
 from spectral_latent.lexicon.smoothing import EmissionSmoothing
 from spectral_latent.lexicon.spelling import Signature, SpellingModel, SpellingOptions, WordCounts, signatures
 
 __all__ = [
+    "BucketArray",
     "EmissionSmoothing",
     "EncodedWords",
+    "HashArray",
     "JudgeOptions",
     "Lexicon",
     "LexiconOptions",
     "Signature",
     "SpellingModel",
     "SpellingOptions",
+    "Templates",
     "WordCounts",
     "WordEncoder",
+    "hash_features",
+    "hash_name",
+    "hash_to_ends",
+    "minimise",
     "signatures",
+    "spread",
+    "spread_rows",
+    "sum_rows",
+    "sum_weights",
 ]

@@ -25,10 +25,13 @@ __all__ = [
     "class_of",
     "hash_features",
     "hash_name",
+    "hash_to_ends",
     "list_names",
     "mix",
     "pad_words",
     "spread",
+    "spread_rows",
+    "sum_rows",
     "sum_weights",
 ]
 
@@ -146,3 +149,51 @@ def spread(buckets: BucketArray, amount: FloatArray, size: int) -> FloatArray:
         for template in range(buckets.shape[1]):
             total[buckets[row, template]] += amount[row]
     return total
+
+
+@compiled
+def sum_rows(buckets: BucketArray, weights: FloatArray) -> FloatArray:
+    """Sum the rows of weights of the features of each part, (L, m).
+
+    buckets: (L, T) the bucket of each feature.
+    weights: (B, m) the weights of each bucket."""
+    sums = np.zeros((len(buckets), weights.shape[1]))
+    for row in range(len(buckets)):
+        for template in range(buckets.shape[1]):
+            for column in range(weights.shape[1]):
+                sums[row, column] += weights[buckets[row, template], column]
+    return sums
+
+
+@compiled
+def spread_rows(buckets: BucketArray, amount: FloatArray, size: int) -> FloatArray:
+    """Add the row of amounts of each part to the buckets of its features, (B, m).
+
+    buckets: (L, T) the bucket of each feature.
+    amount: (L, m) the amounts."""
+    total = np.zeros((size, amount.shape[1]))
+    for row in range(len(buckets)):
+        for template in range(buckets.shape[1]):
+            for column in range(amount.shape[1]):
+                total[buckets[row, template], column] += amount[row, column]
+    return total
+
+
+@compiled
+def hash_to_ends(values: HashArray, number: IntArray, longest: int) -> HashArray:
+    """Hash the values from each place to the end of its part, (n,); 1 if these are more than the longest.
+
+    values: (n,) hashes.
+    number: (n,) the number of the part of each place.
+    longest: the largest number of values that are hashed."""
+    n = len(values)
+    hashed = np.ones(n, dtype=np.uint64)
+    for first in range(n):
+        state = np.uint64(0)
+        at = first
+        while at < n and number[at] == number[first] and at < first + longest:
+            state = mix(state, values[at])
+            at += 1
+        if at == n or number[at] != number[first]:
+            hashed[first] = state
+    return hashed

@@ -1,7 +1,7 @@
 """Learn latent hidden Markov models of sequences, with tags and without."""
 
 from spectral_latent._names import PresetName
-from spectral_latent.sequence.baum_welch import baum_welch, state_posteriors, supported_states
+from spectral_latent.sequence.baum_welch import baum_welch, chain_sums, state_posteriors, supported_states
 from spectral_latent.sequence.conversion import Alphabet, Sequences, rows_of
 from spectral_latent.sequence.gaussian import GaussianLearner, GaussianMarkov, train_gaussian
 from spectral_latent.sequence.grammar import SequenceGrammar
@@ -26,6 +26,7 @@ __all__ = [
     "StateTagger",
     "TaggerOptions",
     "baum_welch",
+    "chain_sums",
     "draw_states",
     "hmm_preset",
     "preset",

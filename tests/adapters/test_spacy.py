@@ -21,6 +21,7 @@ from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.files import ModelFileError
 from spectral_latent.sequence import LatentTagger
 from spectral_latent_spacy import NotAConstituentError
+from spectral_latent_text import TextPipeline
 from tests.conformance.treebank import DEPENDENCIES, PHRASES, SENTENCES, TAGGED
 
 COMPONENTS = ("spectral_constituency", "spectral_tagger", "spectral_dependency")
@@ -341,7 +342,7 @@ def test_lemmas_and_features_are_those_of_the_model(tmp_path: Path) -> None:
         for noun, number in (("dogs", "Plur"), ("cats", "Plur"), ("dog", "Sing"), ("cat", "Sing"))
         for verb in ("bark", "sleep")
     ]
-    DependencyModel.train_language(gold * 9).save(tmp_path / "model")
+    TextPipeline.train(gold * 9).save(tmp_path / "model")
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
     nlp.add_pipe("spectral_dependency", config={"model": str(tmp_path / "model")})

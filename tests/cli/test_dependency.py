@@ -394,7 +394,7 @@ def test_the_probability_of_each_head_is_written(run: Run, parser: Path, loaded:
 
 
 def test_raw_text_becomes_a_table_with_all_columns(run: Run, tmp_path: Path) -> None:
-    """Training with morphology learns to divide text, tokens of two words too, and `evaluate` divides gold text."""
+    """A pipeline learns to divide text, tokens of two words too, and `evaluate` divides gold text."""
     rows = [
         ("They", "they", "PRON", "_", "_", 4, "nsubj"),
         ("do", "do", "AUX", "_", "Mood=Ind", 4, "aux"),
@@ -410,7 +410,7 @@ def test_raw_text_becomes_a_table_with_all_columns(run: Run, tmp_path: Path) -> 
     (tmp_path / "all.conllu").write_text("".join(blocks))
     (tmp_path / "raw.txt").write_text("They don't walk. They don't see.\n")
     model = tmp_path / "model"
-    assert run("train", "dependency", "--morphology", tmp_path / "all.conllu", "-o", model, "-q").exit_code == 0
+    assert run("train", "pipeline", tmp_path / "all.conllu", "-o", model, "-q").exit_code == 0
     first, second, end = run("parse", model, tmp_path / "raw.txt", "--text").output.split("\n\n")
     gold = blocks[0].strip().split("\n")
     assert first.split("\n")[:4] == ["# sent_id = 1", "# text = They don't walk.", *gold[2:4]]

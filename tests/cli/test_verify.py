@@ -45,7 +45,7 @@ def with_record(model: Path, file: Path, **changes: Any) -> Path:
         ("constituency", ["--preset", "accurate", "--n-states", "2"]),
         ("constituency", ["--estimator", "em"]),
         ("dependency", ["--column", "xpos"]),
-        ("dependency", ["--morphology", "--n-states", "2"]),
+        ("pipeline", ["--n-states", "2"]),
         ("tagger", ["--column", "xpos", "--estimator", "spectral"]),
         ("anchors", ["--n-states", "2", "--window", "2"]),
         ("hmm", ["--n-states", "2", "--weight", "2"]),

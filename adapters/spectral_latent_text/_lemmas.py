@@ -15,9 +15,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Annotated
 
-from spectral_latent._compiled import check_range
-from spectral_latent._options import AtLeast, Limit
-from spectral_latent.files import Axes, Distinct, OneLine, Text
+from spectral_latent.files import Axes, Distinct, Index, OneLine, Text
 from spectral_latent.trees import IntArray, Vocabulary
 
 __all__ = ["Lemmatiser"]
@@ -31,19 +29,10 @@ _LETTERS = f"[^{_CUT}]*"
 _SCRIPT = re.compile(f"={_CUT}{_LETTERS}|[ls]{_CUT}[0-9]+{_CUT}{_LETTERS}{_CUT}[0-9]+{_CUT}{_LETTERS}")
 
 
-class _Scripts(Limit):
-    """Accept edit scripts, of up to 200 characters and without line breaks."""
-
-    def accepts(self, value: Iterable[str]) -> bool:
-        """Tell whether all strings are such scripts."""
-        is_one_line = OneLine().accepts
-        return all(
-            len(script) <= _LONGEST_SCRIPT and _SCRIPT.fullmatch(script) and is_one_line(script.split(_CUT))
-            for script in value
-        )
-
-    def __str__(self) -> str:
-        return "of edit scripts"
+def _is_script(text: str) -> bool:
+    """Tell whether a text is an edit script, of up to 200 characters and without line breaks."""
+    is_short = len(text) <= _LONGEST_SCRIPT
+    return is_short and bool(_SCRIPT.fullmatch(text)) and OneLine().accepts(text.split(_CUT))
 
 
 def _script_of(word: str, lemma: str) -> str:
@@ -82,16 +71,15 @@ class Lemmatiser:
 
     keys: a tag, with morphological features or without, and a whole word or an ending.
     script: (P,) the number of the script of each key.
-    Raises ValueError if a key has no script."""
+    Raises ValueError if a script is none."""
 
-    keys: Annotated[Vocabulary[str], Text()]
-    script: Annotated[IntArray, Axes("P"), AtLeast(0)]
-    scripts: Annotated[list[str], Axes("S"), Distinct(), _Scripts()]
+    keys: Annotated[Vocabulary[str], Axes("P"), Text()]
+    script: Annotated[IntArray, Axes("P"), Index("S")]
+    scripts: Annotated[list[str], Axes("S"), Distinct()]
 
     def __post_init__(self) -> None:
-        if len(self.keys) != len(self.script):
-            raise ValueError(f"{len(self.script)} scripts of {len(self.keys)} keys")
-        check_range("scripts", self.script, 0, len(self.scripts))
+        if wrong := [script for script in self.scripts if not _is_script(script)]:
+            raise ValueError(f"scripts must be edit scripts, not {wrong[0]!r:.60}")
 
     @cached_property
     def _found(self) -> dict[str, str]:
@@ -102,7 +90,7 @@ class Lemmatiser:
         """Learn from words with lemmas, but no edit scripts of more than 200 characters or with line breaks."""
         types: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
         for (word, tag, features, lemma), times in Counter(words).items():
-            if _Scripts().accepts([script := _script_of(word, lemma)]):
+            if _is_script(script := _script_of(word, lemma)):
                 types[word, tag, features][script] += times
         # Count the scripts of whole words, and how many words with each ending usually have each script.
         of_words: dict[str, Counter[str]] = defaultdict(Counter)

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.corpora import dependency_trees
+from spectral_latent.corpora import DividedText, dependency_trees, divided_texts
 from spectral_latent.dependency import DependencySentence
-from spectral_latent.dependency.morphology import divided_texts, learn_segmenter
-from spectral_latent.sequence.baum_welch import chain_sums
-from spectral_latent.sequence.segmentation import DividedText, LearntTokenisation, Segmenter
+from spectral_latent.sequence import chain_sums
 from spectral_latent.tokenisation import Token
+from spectral_latent_text import LearntTokenisation, Segmenter
+from spectral_latent_text._columns import learn_segmenter
 
 
 def test_sums_over_the_paths_of_chains_are_those_of_all_paths() -> None:
@@ -135,7 +135,7 @@ def test_words_at_the_beginning_of_a_token_are_found_there() -> None:
 def test_sentences_without_their_text_are_counted() -> None:
     whole = DependencySentence.of(["la", "mare", "."])._replace(comments=("text = la mare.",))
     other = whole._replace(comments=("text = il mare.",))
-    with pytest.warns(UserWarning, match="2 sentences of 5 have no comment"):
+    with pytest.warns(UserWarning, match="2 of 5 sentences have no comment"):
         segmenter = learn_segmenter([whole, other, whole, whole._replace(comments=()), whole])
     assert isinstance(segmenter, Segmenter)
     with pytest.warns(UserWarning, match="no sentence has a comment"):

@@ -1,4 +1,4 @@
-"""One file for a language: tags, features and lemmas of bare words, and the parser that learns from predicted ones."""
+"""One file for a language: the columns of bare words, and the parser that learns from predicted ones."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.corpora import dependency_trees
-from spectral_latent.dependency import DependencyModel, DependencySentence, morphology
-from spectral_latent.dependency.morphology import learn_columns, learn_lemmas, with_columns
-from spectral_latent.dependency.tree import BLANK
+from spectral_latent.dependency import BLANK, DependencySentence
 from spectral_latent.estimation import Progress
 from spectral_latent.evaluation import evaluate_columns, score_attachments
 from spectral_latent.files import ModelFileError, read
 from spectral_latent.files import write as write_parts
-from spectral_latent.lexicon.lemmas import Lemmatiser, _apply, _script_of
+from spectral_latent_text import Lemmatiser, TextPipeline, _columns
+from spectral_latent_text._columns import learn_columns, learn_lemmas, with_columns
+from spectral_latent_text._lemmas import _apply, _script_of
 from tests.conformance.model import contents, write
 
 texts = st.text("abAB", min_size=1, max_size=6)
@@ -69,11 +69,11 @@ def sentences() -> list[DependencySentence]:
 
 def test_bare_words_get_all_columns(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="no sentence has a comment"):
-        model = DependencyModel.train_language(sentences())
+        model = TextPipeline.train(sentences())
     assert [tagger.tagset for tagger in model.taggers] == ["upos", "feats"]  # there are no tags in xpos
     model.save(tmp_path / "model")
     bare = DependencySentence.of(["horses", "sleep"])
-    for each in (model, DependencyModel.load(tmp_path / "model")):
+    for each in (model, TextPipeline.load(tmp_path / "model")):
         assert each.parse(bare).tree == DependencySentence(
             ("horses", "sleep"),
             ("horse", "sleep"),
@@ -99,12 +99,12 @@ def _renamed(value: Any, names: dict[str, str]) -> Any:
 @pytest.mark.filterwarnings("ignore:no sentence has a comment")
 def test_names_of_a_model_cannot_add_lines_or_columns(tmp_path: Path) -> None:
     path = tmp_path / "model"
-    DependencyModel.train_language(sentences()).save(path)
+    TextPipeline.train(sentences()).save(path)
     arrays, settings = contents(path)
 
-    def load(changed: dict[str, Any]) -> DependencyModel:
+    def load(changed: dict[str, Any]) -> TextPipeline:
         write(path, arrays, changed)
-        return DependencyModel.load(path)
+        return TextPipeline.load(path)
 
     for spoilt in ("a\nb", "a\tb", "a\rb", "a\u2028b", "a\x85b", "\x0b"):
         for name in ("root", "NOUN", "Number=Plur"):
@@ -116,7 +116,7 @@ def test_names_of_a_model_cannot_add_lines_or_columns(tmp_path: Path) -> None:
         "=\ta\t{}",
         "l\t-3\tz\t0\t{}",
         "\x1b]{}",
-        "l\t1\t",
+        "l\t1\t{}",
         "=\t" + "a" * 200 + "{}",
         "x\t1\ta\t1\t{}",
     ):
@@ -162,7 +162,7 @@ def test_equal_columns_share_a_tagger() -> None:
 
 
 def test_the_rarest_of_too_many_values_are_learnt_as_similar_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(morphology, "_MOST_VALUES", 2)
+    monkeypatch.setattr(_columns, "_MOST_VALUES", 2)
     trees = [each._replace(feats=("Case=Nom|Number=Sing", "_")) for each in sentences()]
     trees += [trees[0]._replace(feats=("Case=Nom|Gender=Fem|Number=Sing", "_"))]
     with pytest.warns(UserWarning, match=r"column feats has 3 values; .* of 2.0 % of the words"):
@@ -172,7 +172,7 @@ def test_the_rarest_of_too_many_values_are_learnt_as_similar_ones(monkeypatch: p
 
 def test_sentences_that_lack_a_tag_are_counted() -> None:
     lacking = sentences()[0]._replace(upos=("_", "VERB"))
-    with pytest.warns(UserWarning, match="1 sentence of 25 lack the tag"):
+    with pytest.warns(UserWarning, match="1 of 25 sentences lack the tag"):
         taggers, tagged = learn_columns([lacking, *sentences()])
     assert BLANK not in tagged[0].upos
     assert [tagger.tagset for tagger in taggers] == ["upos", "feats"]
@@ -183,7 +183,7 @@ def test_french_from_bare_words(shared_file: Callable[[str], Any]) -> None:
     """Of 250 sentences, on the first 100 of dev; measured 91.2, 87.5, 92.9 and a LAS of 66.8."""
     folder = shared_file("ud/fr_sequoia")
     train, dev = (list(dependency_trees(folder / f"fr_sequoia-ud-{part}.conllu")) for part in ("train", "dev"))
-    model, gold = DependencyModel.train_language(train[:250]), dev[:100]
+    model, gold = TextPipeline.train(train[:250]), dev[:100]
     bare = [DependencySentence.of(tree.forms) for tree in gold]
     parsed = [parses[0].tree for parses in model.parse_all(bare, scored=False)]
     of_text = evaluate_columns(model, gold, origin="text").score

@@ -31,31 +31,34 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, chain, pairwise
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 import regex
 
-from spectral_latent._compiled import check_column, compiled
-from spectral_latent._threads import on_one_thread
 from spectral_latent.files import Axes
-from spectral_latent.lexicon.buckets import (
+from spectral_latent.lexicon import (
     BucketArray,
     HashArray,
     Templates,
     hash_features,
     hash_name,
-    mix,
+    hash_to_ends,
+    minimise,
     spread,
+    spread_rows,
+    sum_rows,
     sum_weights,
 )
-from spectral_latent.lexicon.lemmas import Lemmatiser
-from spectral_latent.lexicon.log_linear import minimise
-from spectral_latent.sequence.baum_welch import chain_sums
+from spectral_latent.sequence import chain_sums
 from spectral_latent.tokenisation import FINAL, Token, Tokenisation, check_text, clusters
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
+from spectral_latent_text._lemmas import Lemmatiser
 
-__all__ = ["DividedText", "LearntTokenisation", "Segmenter"]
+if TYPE_CHECKING:
+    from spectral_latent.corpora import DividedText
+
+__all__ = ["LearntTokenisation", "Segmenter"]
 
 _SIZE = 1 << 18  # buckets
 _PENALTY = 0.1
@@ -144,18 +147,6 @@ _N_TAGS, _N_TRAITS = _TRAITS.shape
 _FOLLOWS = (_ENDS[:, None] == _BEGINS) & (_BEGINS | (_HAS_SEVERAL[:, None] == _HAS_SEVERAL))  # tags that fit together
 
 
-class DividedText(NamedTuple):
-    """A text with its tokens, for training.
-
-    text: the text, in which an empty line ends a paragraph.
-    tokens: the first character and the end of each token, and its words.
-    last: the index of the last token of each sentence."""
-
-    text: str
-    tokens: list[tuple[int, int, tuple[str, ...]]]
-    last: list[int]
-
-
 class _Characters(NamedTuple):
     """The n characters of a text that are not white space.
 
@@ -198,7 +189,7 @@ class _Characters(NamedTuple):
 
     def factors(self, weights: FloatArray, sentences: FloatArray, may_join: bool) -> FloatArray:
         """Compute exp(A w·φ + O v·ψ) of each tag, (n, 12), divided by the largest one; 0 for tags that cannot be."""
-        scores = _sum_rows(self.buckets, weights) @ _TRAITS.T
+        scores = sum_rows(self.buckets, weights) @ _TRAITS.T
         scores += sum_weights(self.of_sentences, sentences)[:, None] * _OPENS
         must = self.space > may_join
         scores[must] += np.where(_BEGINS, 0.0, -np.inf)
@@ -241,8 +232,8 @@ def _columns(
     for name, of in (("part", is_space.astype(np.uint64)), ("run", kind)):
         opens = np.append(True, of[1:] != of[:-1])[:n]
         number = np.cumsum(opens)
-        right = _hash_to_ends(common, number)
-        left = np.append(0, _hash_to_ends(common[::-1], number[::-1])[::-1])[:n].astype(np.uint64)
+        right = hash_to_ends(common, number, _LONGEST)
+        left = np.append(0, hash_to_ends(common[::-1], number[::-1], _LONGEST)[::-1])[:n].astype(np.uint64)
         first = opens & ~is_space
         whole = np.concatenate([np.zeros(2, dtype=np.uint64), right[first], np.zeros(2, dtype=np.uint64)])
         at = np.cumsum(first)  # whole[at + 1] is the part or run of the character itself
@@ -262,46 +253,6 @@ def _columns(
     }
 
 
-@compiled
-def _hash_to_ends(values: HashArray, number: IntArray) -> HashArray:
-    """Hash the values from each place to the end of its part, (n,); 1 if these are more than `_LONGEST`.
-
-    number: (n,) the number of the part of each place."""
-    n = len(values)
-    hashed = np.ones(n, dtype=np.uint64)
-    for first in range(n):
-        state = np.uint64(0)
-        at = first
-        while at < n and number[at] == number[first] and at < first + _LONGEST:
-            state = mix(state, values[at])
-            at += 1
-        if at == n or number[at] != number[first]:
-            hashed[first] = state
-    return hashed
-
-
-@compiled
-def _sum_rows(buckets: BucketArray, weights: FloatArray) -> FloatArray:
-    """Sum the weights (B, m) of the buckets (n, T) of each character, (n, m)."""
-    sums = np.zeros((len(buckets), weights.shape[1]))
-    for row in range(len(buckets)):
-        for template in range(buckets.shape[1]):
-            for trait in range(weights.shape[1]):
-                sums[row, trait] += weights[buckets[row, template], trait]
-    return sums
-
-
-@compiled
-def _spread_rows(buckets: BucketArray, amount: FloatArray, size: int) -> FloatArray:
-    """Add the amounts (n, m) of each character to its buckets (n, T), (size, m)."""
-    total = np.zeros((size, amount.shape[1]))
-    for row in range(len(buckets)):
-        for template in range(buckets.shape[1]):
-            for trait in range(amount.shape[1]):
-                total[buckets[row, template], trait] += amount[row, trait]
-    return total
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Segmenter:
     """Divides text into sentences, tokens and words.
@@ -311,8 +262,7 @@ class Segmenter:
     step: (12, 12) s, the weight of each pair of neighbouring tags.
     may_join: whether tokens may have white space within.
     scripts: the edit scripts from tokens in lower case to their words, with a space between two words.
-    by_beginning: whether scripts are found by the first letters of a token, rather than by the last ones.
-    Raises ValueError for weights of another number or type."""
+    by_beginning: whether scripts are found by the first letters of a token, rather than by the last ones."""
 
     weights: Annotated[FloatArray, Axes(_SIZE, _N_TRAITS)]
     sentences: Annotated[FloatArray, Axes(_SIZE)]
@@ -321,13 +271,7 @@ class Segmenter:
     scripts: Lemmatiser
     by_beginning: bool
 
-    def __post_init__(self) -> None:
-        check_column("weights of traits", self.weights, (_SIZE, _N_TRAITS), np.float64)
-        check_column("weights of sentences", self.sentences, (_SIZE,), np.float64)
-        check_column("weights of pairs of tags", self.step, (_N_TAGS, _N_TAGS), np.float64)
-
     @staticmethod
-    @on_one_thread()
     def train(texts: Iterable[DividedText]) -> Segmenter:
         """Learn from divided texts."""
         texts = [text for text in texts if text.tokens]
@@ -464,7 +408,7 @@ def _learn(texts: Sequence[DividedText], may_join: bool) -> tuple[FloatArray, Fl
         factors = found.factors(w.reshape(-1, _N_TRAITS), v, may_join)
         posterior, pairs, log = chain_sums(factors, found.start, _OPENS, _steps(s.reshape(right.shape)), _ENDS)
         of_right = np.log(factors[np.arange(n), tag]).sum() + right.ravel() @ s
-        gradient = _spread_rows(found.buckets, posterior @ _TRAITS - _TRAITS[tag], len(used) + 1)
+        gradient = spread_rows(found.buckets, posterior @ _TRAITS - _TRAITS[tag], len(used) + 1)
         of_opens = spread(found.of_sentences, posterior @ _OPENS - _OPENS[tag], len(used_once) + 1)
         gradient[0], of_opens[0] = 0.0, 0.0
         value = log.sum() - of_right + _PENALTY / 2 * parameters @ parameters

@@ -1,6 +1,6 @@
-"""Predict what a parser of raw text sees: sentences, words, tags, morphological features and lemmas.
+"""Learn what a pipeline finds before it parses, sentences and words, tags, features and lemmas, and fill columns.
 
-A parser of raw text learns from columns as taggers predict them.  For training, each part of the treebank is tagged by
+A pipeline's parser learns from columns as taggers predict them.  For training, each part of the treebank is tagged by
 models of the other parts, so that its mistakes are those of new text.
 """
 
@@ -8,26 +8,17 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
-from spectral_latent._options import counted
-from spectral_latent.dependency.tree import BLANK, DependencySentence
+from spectral_latent.dependency import BLANK, DependencySentence
 from spectral_latent.estimation import Listener, Progress, silent
-from spectral_latent.lexicon.lemmas import Lemmatiser
 from spectral_latent.sequence import LatentTagger, TaggerOptions, preset, train_and_tag
-from spectral_latent.sequence.segmentation import DividedText, Segmenter
+from spectral_latent_text._lemmas import Lemmatiser
+from spectral_latent_text._segmentation import Segmenter
 
-__all__ = [
-    "COLUMNS",
-    "divided_texts",
-    "learn_columns",
-    "learn_lemmas",
-    "learn_segmenter",
-    "with_columns",
-]
+__all__ = ["COLUMNS", "learn_columns", "learn_lemmas", "learn_segmenter", "with_columns"]
 
 COLUMNS = ("upos", "xpos", "feats")  # the columns that taggers may predict
 _MOST_VALUES = 400  # of a column that a tagger learns
@@ -56,8 +47,8 @@ def learn_columns(
         whole = [at for at, values in enumerate(rows) if column == "feats" or BLANK not in values]
         if lacking := len(rows) - len(whole):
             warnings.warn(
-                f"{counted(lacking, 'sentence')} of {len(rows)} lack the tag of a word in the column {column}; the "
-                f"tagger of this column learns from the others",
+                f"{lacking} of {len(rows)} sentences lack the tag of a word in the column {column}; the tagger of this "
+                f"column learns from the others",
                 stacklevel=2,
             )
         if rows in taggers:
@@ -149,7 +140,9 @@ def learn_segmenter(sentences: Sequence[DependencySentence]) -> Segmenter | None
     """Learn to divide raw text from the comments `text` of a treebank; None, with a warning, if no sentence has one.
 
     Sentences whose text does not have their tokens are left out, and a warning counts them."""
-    placed = [each for each in sentences if _places_of(each) is not None]
+    from spectral_latent.corpora import divided_texts, has_text
+
+    placed = list(filter(has_text, sentences))
     if not placed:
         warnings.warn(
             "no sentence has a comment `# text = ...` with its tokens; raw text will be divided by rules", stacklevel=2
@@ -157,59 +150,8 @@ def learn_segmenter(sentences: Sequence[DependencySentence]) -> Segmenter | None
         return None
     if lacking := len(sentences) - len(placed):
         warnings.warn(
-            f"{counted(lacking, 'sentence')} of {len(sentences)} have no comment `# text = ...` with their tokens; the "
-            f"division of raw text is learnt from the others",
+            f"{lacking} of {len(sentences)} sentences have no comment `# text = ...` with their tokens; the division "
+            f"of raw text is learnt from the others",
             stacklevel=2,
         )
     return Segmenter.train(divided_texts(placed, _PARAGRAPH))
-
-
-def divided_texts(sentences: Sequence[DependencySentence], most: int | None = None) -> list[DividedText]:
-    """Make the paragraphs of a treebank, as the comments `text`, `newpar` and `newdoc` have them.
-
-    Sentences are joined by a space if most tokens are followed by one.  The text of a sentence whose comments do not
-    have it is its tokens with spaces between them."""
-    found = [_places_of(each) or _places_of(_with_text(each)) or ("", []) for each in sentences]
-    spaces = [one[1] < other[0] for _, tokens in found for one, other in pairwise(tokens)]
-    between = " " if 2 * sum(spaces) >= len(spaces) else ""
-    paragraphs: list[DividedText] = []
-    for sentence, (text, tokens) in zip(sentences, found, strict=True):
-        opens = any(comment.startswith(("newpar", "newdoc")) for comment in sentence.comments)
-        if opens or not paragraphs or len(paragraphs[-1].last) == most:
-            paragraphs.append(DividedText("", [], []))
-        before, placed, last = paragraphs[-1]
-        start = before + between if before else ""
-        placed += [(len(start) + first, len(start) + end, words) for first, end, words in tokens]
-        last.append(len(placed) - 1)
-        paragraphs[-1] = DividedText(start + text, placed, last)
-    return paragraphs
-
-
-def _places_of(sentence: DependencySentence) -> tuple[str, list[tuple[int, int, tuple[str, ...]]]] | None:
-    """Find the text of a sentence, and the places of its tokens in it; None if the text does not have them."""
-    named = (comment.partition("=") for comment in sentence.comments)
-    text = next((value.strip() for name, _, value in named if name.strip() == "text"), "")
-    tokens = []
-    place = 0
-    for form, words in _tokens_of(sentence):
-        first = text.find(form, place)
-        if first < 0 or text[place:first].strip():
-            return None
-        place = first + len(form)
-        tokens.append((first, place, words))
-    return None if text[place:].strip() or not tokens else (text, tokens)
-
-
-def _tokens_of(sentence: DependencySentence) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """List the tokens of a sentence with their words."""
-    ranges = {first: (last, form) for first, last, form in sentence.ranges}
-    word = 1
-    while word <= len(sentence.forms):
-        last, form = ranges.get(word, (word, sentence.forms[word - 1]))
-        yield form, sentence.forms[word - 1 : last]
-        word = last + 1
-
-
-def _with_text(sentence: DependencySentence) -> DependencySentence:
-    """Give a sentence the text of its tokens with spaces between them."""
-    return sentence._replace(comments=(f"text = {' '.join(form for form, _ in _tokens_of(sentence))}",))

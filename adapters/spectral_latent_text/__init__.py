@@ -1,0 +1,48 @@
+"""Parse raw text: find sentences, words, tags, features and lemmas, and the dependency trees of the words.
+
+`PIPELINE` is what `spectral_latent` knows of the package without importing the rest of it; the other names are imported
+when they are first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from spectral_latent.kinds import Kind
+
+if TYPE_CHECKING:
+    from spectral_latent_text._lemmas import Lemmatiser
+    from spectral_latent_text._pipeline import TextPipeline
+    from spectral_latent_text._segmentation import LearntTokenisation, Segmenter
+
+__all__ = ["PIPELINE", "LearntTokenisation", "Lemmatiser", "Segmenter", "TextPipeline"]
+
+PIPELINE = Kind(
+    "spectral_latent_text",
+    "TextPipeline",
+    "a text pipeline",
+    extends="dependency",
+    training="""Train a pipeline from raw text to dependency trees, one file for a language.
+
+    It learns to divide text by the comments `# text`, and tags, features and lemmas.  Its parser learns from tags and
+    features as taggers predict them.
+
+    \b
+    Example:
+      spectral-latent train pipeline en-train.conllu -o en.model""",
+)
+
+_MODULES = {
+    "LearntTokenisation": "_segmentation",
+    "Lemmatiser": "_lemmas",
+    "Segmenter": "_segmentation",
+    "TextPipeline": "_pipeline",
+}  # where each name is imported from
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used; see PEP 562."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
