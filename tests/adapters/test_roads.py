@@ -13,6 +13,7 @@ from spacy.tokens import Doc
 from spectral_latent.constituency import ConstituencyModel, Phrase
 from spectral_latent.corpora import phrase_from_nltk
 from spectral_latent.dependency import DependencyModel, DependencySentence
+from spectral_latent.kinds import load
 from spectral_latent.sequence import LatentTagger
 from spectral_latent_nltk import LatentHMMTagger, SpectralDependencyParser, SpectralParser, sentence_from_nltk
 
@@ -63,8 +64,7 @@ def road(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         DependencyModel.train([tree.with_heads((2, 0, 2, 2, 2, 2))] * 9).save(files["dependency"])
     tagged = [[(next(leaf.words()), leaf.label) for leaf in phrase.preterminals()] for phrase in phrases]
     LatentTagger.train(tagged).save(files["tagger"])
-    models = (ConstituencyModel, DependencyModel, LatentTagger)
-    return Road(text, *(model.load(file) for model, file in zip(models, files.values(), strict=True)), files)  # type: ignore[arg-type]
+    return Road(text, *map(load, files.values()), files)
 
 
 def without_words(brackets: str) -> str:
