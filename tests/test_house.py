@@ -445,7 +445,10 @@ LINES: dict[str, tuple[int, int]] = {
     "spectral_latent_nltk": (796, 390),  # conversions of the objects of NLTK came from corpora
     "spectral_latent_sklearn": (791, 268),  # and groups of rows, so that searches keep sequences whole
     "spectral_latent_spacy": (521, 151),
-    "spectral_latent_text": (782, 147),  # the division of raw text, columns and lemmas left sequence, dependency, lexicon
+    "spectral_latent_text": (
+        782,
+        147,
+    ),  # the division of raw text, columns and lemmas left sequence, dependency, lexicon
 }  # of code, and of docstrings, in each room and package; a change may only lower them, or say here why it does not
 
 

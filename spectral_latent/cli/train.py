@@ -36,7 +36,7 @@ from spectral_latent.cli.outputs import OutputFile, figures_table
 from spectral_latent.cli.record import Run
 from spectral_latent.cli.sentences import warn_of_raw_text
 from spectral_latent.cli.sources import rooted_sentences, tagged, treebank, untagged
-from spectral_latent.kinds import added_kinds, find_kind, usual_kind
+from spectral_latent.kinds import added_kinds, usual_kind
 
 __all__ = ["COMMAND", "TRAIN"]
 
@@ -306,23 +306,27 @@ _NEXT = {  # the command to try first with a model
 }
 
 
+def _command(kind: str, usual: str, text: str | None = None) -> Command:
+    """Make the command of a kind, which trains by the function of the kind that it is or extends."""
+    function = TRAIN[usual]
+    sources = (*(f"SOURCE {each}" for each in _SOURCES[usual]), PARTS)
+    return Command(train, {kind: function}, name=kind, text=text or function.__doc__, sources=sources)
+
+
 class _Trainings(CommandGroup):
     """A command for each kind of model; those of other packages are looked for when they are needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the kinds, those of this package first."""
-        return [*TRAIN, *added_kinds()]
+        return [*super().list_commands(ctx), *added_kinds()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Make the command of a kind: the function of the kind that it is or extends; None if nobody has the kind."""
-        usual = cmd_name if cmd_name in TRAIN else usual_kind(cmd_name)
-        if usual not in TRAIN:
-            return None
-        found = find_kind(cmd_name)
-        function = TRAIN[usual]
-        text = (found and found.training) or function.__doc__
-        sources = (*(f"SOURCE {each}" for each in _SOURCES[usual]), PARTS)
-        return Command(train, {cmd_name: function}, name=cmd_name, text=text, sources=sources)
+        """Find the command of a kind; None if nobody has the kind."""
+        own = super().get_command(ctx, cmd_name)
+        found = None if own else added_kinds().get(cmd_name)
+        return own if found is None else _command(cmd_name, found.extends or cmd_name, found.training)
 
 
 COMMAND = _Trainings("train", help="Train a model.")
+for _kind in TRAIN:
+    COMMAND.add_command(_command(_kind, _kind))
