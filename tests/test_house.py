@@ -439,7 +439,7 @@ LINES: dict[str, tuple[int, int]] = {
     "evaluation": (911, 322),
     "corpora": (2112, 548),  # and tables of separated values, and the raw text of CoNLL-U, which left dependency
     "kinds": (98, 33),  # kinds that other packages add, which are found by entry points
-    "cli": (3480, 521),  # exports for packages on top, and the training of kinds that they add
+    "cli": (3483, 522),  # exports for packages on top, and the training of kinds that they add
     "__main__": (4, 1),
     "spectral_latent_annotate": (1971, 503),  # names imported on use; several files to suggest from
     "spectral_latent_nltk": (796, 390),  # conversions of the objects of NLTK came from corpora
