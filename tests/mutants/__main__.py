@@ -1,183 +1,223 @@
-"""Make faults in a copy of the project, one at a time, and print the share that the tests catch.
+"""Make faults in a process that has imported library and tests, one at a time, and print the share that tests catch.
 
-The tests of the room that call the function with the fault run, those of its module first, until one fails.  Modules
-with compiled functions are not compiled then, which would take longer than their tests, and only their own tests run if
-they have any.  Tests with several processes are left out, and those that take too long without a fault.
+Each fault has a process of its own, a copy of this one, in which the tests of the functions that the fault concerns run
+until one fails, those of its module and its room first.  Which tests call which functions is found out once for each
+file of tests, and kept in the cache of pytest until the file changes.  Tests of corpora are left out, and slow ones.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import re
 import resource
-import shutil
 import signal
-import subprocess
 import sys
-import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import cache
+from cProfile import Profile
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
-from typing import TypeAlias
+from types import CodeType
+from typing import Any, NamedTuple
 
 import pytest
+from _pytest.runner import runtestprotocol
 
-from tests.mutants import limit, reach
-from tests.mutants.faults import PACKAGE, ROOMS, ROOT, Fault, draw
+from tests.mutants.faults import FOLDERS, ROOT, Fault, draw, rooms
+from tests.mutants.swap import Library, Place, place_of
 
-_COPIED = (PACKAGE, "adapters", "tests", "benchmarks", "docs", "README.md", "pyproject.toml")
-_SECONDS = 900  # CPU seconds of a process
 _BYTES = 8 << 30  # of a process
-_NEEDED = 95  # percent
-Place: TypeAlias = tuple[str, int]  # the module and the first line of a function
+_LONG = 8  # CPU seconds of a test that is left out
+_NEEDED, _NEEDED_IN_ROOM = 90, 80  # percent
+_LEFT_OUT = "tests/(fuzz|mutants|papers|test_(house|site|benchmarks|notebooks|tutorials)|annotate/test_page)"
 
 
-def main() -> int:
-    """Run the tests on each fault; print those that survive, and the share of those caught; 1 if it is too low."""
-    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
-    parser.add_argument("--faults", type=int, default=16, help="of each room")
-    parser.add_argument("--room", choices=ROOMS, action="append", help="a room; all if none is named")
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    rooms = given.room or list(ROOMS)
-    caught: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory(prefix="spectral-latent-mutants-") as name:
-        tests = _Tests(Path(name))
-        for room in rooms:
-            for fault in draw(room, given.faults, given.seed):
-                test = tests.catch(fault, room)
+class Reached(NamedTuple):
+    """The functions of the library that a test calls, and the CPU seconds that it takes."""
+
+    places: set[Place]
+    seconds: float
+
+
+class Mutants:
+    """A plugin of pytest that runs the collected tests on faults, in place of once."""
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        self.given = given
+        self.status = 0
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Find out which tests call what, run them on each fault, and print those that survive, and the shares."""
+        from hypothesis import HealthCheck, Phase, settings  # only now, because pytest rewrites its plugins first
+
+        phases = [Phase.explicit, Phase.generate]  # without the search for smaller examples
+        settings.register_profile("mutants", settings.default, phases=phases, suppress_health_check=list(HealthCheck))
+        settings.load_profile("mutants")
+        for folder in FOLDERS:
+            for path in sorted(folder.rglob("*.py")):
+                if path.name != "__main__.py":
+                    name = ".".join(path.relative_to(folder.parent).with_suffix("").parts)
+                    import_module(name.removesuffix(".__init__"))
+        self.library = Library()
+        self.files: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+        for item in session.items:
+            self.files[item.nodeid.partition("::")[0]].append(item)
+        self.cache: Any = session.config.cache
+        caught: Counter[str] = Counter()
+        drawn: Counter[str] = Counter()
+        for room in self.given.room or rooms():
+            for fault in draw(room, self.given.faults, self.given.seed):
+                test = self.catch(fault, room)
+                drawn[room] += 1
                 caught[room] += test is not None
-                print(_account(fault, test), flush=True)
-    for room in rooms:
-        print(f"{room:<12}{caught[room]:>4} of {given.faults}")
-    share = 100 * caught.total() / (given.faults * len(rooms))
-    seconds = time.process_time() + resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    print(f"{'all':<12}{caught.total():>4}, {share:.1f} %, in {seconds / 60:.0f} CPU minutes")
-    return int(share < _NEEDED)
-
-
-class _Tests:
-    """The tests of a copy of the project.
-
-    folder: the folder of the copy.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        """Copy the project, with the compiled functions that are kept beside their modules.
-
-        folder: an empty folder.
-        """
-        self.folder = folder
-        for part in _COPIED:
-            (shutil.copytree if (ROOT / part).is_dir() else shutil.copy2)(ROOT / part, folder / part)
+                lines = "\n  - {}\n  + {}".format(*fault.lines)
+                print(f"{'caught' if test else 'SURVIVED':<10}{fault.place:<50}{test or lines}", flush=True)
+        for room, n in drawn.items():
+            print(f"{room:<14}{caught[room]:>4} of {n}")
+            self.status |= 100 * caught[room] < _NEEDED_IN_ROOM * n
+        share = 100 * caught.total() / drawn.total()
+        seconds = time.process_time() + resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        print(f"{'all':<14}{caught.total():>4} of {drawn.total()}, {share:.1f} %, in {seconds / 60:.0f} CPU minutes")
+        self.status |= share < _NEEDED
+        return True
 
     def catch(self, fault: Fault, room: str) -> str | None:
-        """Find the first test that fails with a fault; None if there is none.
-
-        fault: the fault.
-        room: its room, whose tests run.
-        """
-        file = self.folder / fault.module
-        compiles = "@compile" not in file.read_text(encoding="utf-8")
-        left_out, reached = self.run_without_fault(self.tests_of(fault.module, room, compiles), compiles)
-        tests = reached.get((fault.module, fault.function))
-        if tests is None:
-            return None
-        own = f"test_{Path(fault.module).stem.lstrip('_')}.py"
-        first = sorted(tests, key=lambda test: (own not in test, test.startswith(PACKAGE)))
-        file.write_text(fault.text, encoding="utf-8")
-        try:
-            status, failing = self._run(["-B"], ["-x", *first, *(f"--deselect={test}" for test in left_out)], compiles)
-        finally:
-            shutil.copy2(ROOT / fault.module, file)  # with its time, by which compiled functions are known
-        if status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):  # none, if all are left out
-            return None
-        return failing[0] if failing else f"exit status {status}"
-
-    def tests_of(self, module: str, room: str, compiles: bool) -> tuple[str, ...]:
-        """List the tests that must catch the faults of a module, as files and folders.
-
-        module: the module.
-        room: its room.
-        compiles: whether functions are compiled; otherwise only the module's own tests run, if it has any.
-        """
-        own = f"tests/{room}/test_{Path(module).stem.lstrip('_')}.py"
-        if not compiles and (self.folder / own).exists():
-            return own, module
-        return f"tests/{room}", *ROOMS[room], f"{PACKAGE}/{room}"
+        """Find the first test that fails with a fault; None if there is none, or if the time is over."""
+        places, compiled = self.library.concerned(fault)
+        seconds = self.given.seconds * (3 if compiled else 1)
+        own = f"tests/{room}/test_{Path(fault.module).stem.lstrip('_')}.py", fault.module
+        names = self.files.keys() & tests_of(room, self.given.own)
+        for name in sorted(names, key=lambda name: (name not in own, f"/{room}/" not in name, len(self.files[name]))):
+            reached = self._reached(name)
+            usable = [item for item in self.files[name] if item.nodeid in reached]
+            # Tests that call nothing of the fault may use what one before them has made.
+            usable.sort(key=lambda item: places.isdisjoint(reached[item.nodeid].places))
+            if not usable or places.isdisjoint(reached[usable[0].nodeid].places):
+                continue
+            while usable and seconds > 0:
+                *_, last = ask(partial(self._run, fault, compiled, usable, reached), 2 * seconds).splitlines()
+                if last.startswith("passed"):
+                    seconds -= float(last.removeprefix("passed"))
+                    break
+                failing = next(item for item in usable if item.nodeid == last)
+                # Without compilation, a test may fail or take too long for another reason than the fault.
+                if not compiled or "passed" in ask(partial(self._run, None, compiled, [failing], reached), 2 * seconds):
+                    return last
+                usable.remove(failing)
+        return None
 
     @cache  # noqa: B019
-    def run_without_fault(self, tests: tuple[str, ...], compiles: bool) -> tuple[list[str], dict[Place, list[str]]]:
-        """Find the tests that fail, because they take too long, and those that call each function.
-
-        tests: files and folders.
-        compiles: whether functions are compiled.
-
-        Where a fixture calls a function, all its file does.
-        """
-        file = self.folder / "reached.jsonl"
-        status, failing = self._run([], ["-p", reach.__name__, *tests], compiles, {reach.REACHED: str(file)})
-        if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            raise RuntimeError(f"{' '.join(tests)}: the tests do not end without a fault: exit status {status}")
-        for test in failing:
-            print(f"left out  {test}", flush=True)
-        reached: dict[Place, set[str]] = {}
-        for line in file.read_text(encoding="utf-8").splitlines():
-            test, places = json.loads(line)
-            for module, begin in places:
-                reached.setdefault((module, begin), set()).add(test)
-        return failing, {
-            place: sorted(test for test in found if "::" not in test or test.partition("::")[0] not in found)
-            for place, found in reached.items()
+    def _reached(self, name: str) -> dict[str, Reached]:
+        """Find out what the tests of a file call, if it is new or has changed, in a process of their own."""
+        digest = hashlib.sha256((ROOT / name).read_bytes()).hexdigest()
+        key = f"mutants/{name.replace('/', '.')}"
+        kept = self.cache.get(key, ["", "[]"])
+        if kept[0] != digest:
+            kept = [digest, ask(partial(_note, self.files[name]), seconds=300)]
+            self.cache.set(key, kept)
+        tests = map(json.loads, kept[1].splitlines())
+        return {
+            test: Reached(set(map(tuple, places)), seconds) for test, is_usable, seconds, places in tests if is_usable
         }
 
     def _run(
-        self, options: list[str], arguments: list[str], compiles: bool, variables: dict[str, str] | None = None
-    ) -> tuple[int, list[str]]:
-        """Run pytest; return its exit status, and the names of the tests that fail.
-
-        options: of Python.
-        arguments: of pytest.
-        compiles: whether functions are compiled.
-        variables: of the environment.
-        """
-        choice = ["-m", "not corpus", "-k", "not process and not worker"]
-        plugin = ["-p", limit.__name__, f"--hypothesis-profile={limit.PROFILE}"]
-        without = {} if compiles else {"NUMBA_DISABLE_JIT": "1"}
-        process = subprocess.Popen(
-            [sys.executable, *options, "-m", "pytest", "-q", "--tb=no", *plugin, *choice, *arguments],
-            cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": ".:adapters", **without, **(variables or {})},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-            preexec_fn=_limit,
-        )
-        output, _ = process.communicate()
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # processes that the tests have left
-        if process.returncode == pytest.ExitCode.USAGE_ERROR:
-            raise RuntimeError(output)
-        return process.returncode, re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE)
+        self,
+        fault: Fault | None,
+        compiled: set[Any],
+        items: Sequence[pytest.Item],
+        reached: dict[str, Reached],
+        write: Callable[[str], object],
+    ) -> None:
+        """Put a fault, and run tests until one fails or the time is over; write their names, and the time they took."""
+        begin = time.process_time()
+        self.library.interpret(compiled)
+        if fault is not None:
+            self.library.put(fault)
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            write(item.nodeid)  # if the process ends here, this test has caught the fault
+            signal.setitimer(signal.ITIMER_PROF, 5 + 10 * reached[item.nodeid].seconds)  # then the process ends
+            if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
+                return
+            if time.process_time() - begin > self.given.seconds:
+                break
+        write(f"passed {time.process_time() - begin}")
 
 
-def _limit() -> None:
-    """Limit the time and the memory of this process, which a fault may use up."""
-    resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
-    resource.setrlimit(resource.RLIMIT_AS, (_BYTES, _BYTES))
+def _note(items: Sequence[pytest.Item], write: Callable[[str], object]) -> None:
+    """Run tests; write for each whether it passes soon, its CPU seconds, and the functions of the library it calls."""
+    inside = tuple(f"{folder}/" for folder in FOLDERS)
+    for item, following in zip(items, [*items[1:], None], strict=True):
+        profile = Profile(builtins=False)
+        begin = time.process_time()
+        with profile:
+            reports = runtestprotocol(item, log=False, nextitem=following)
+        seconds = time.process_time() - begin
+        codes = [entry.code for entry in profile.getstats() if isinstance(entry.code, CodeType)]
+        places = sorted({place_of(code) for code in codes if code.co_filename.startswith(inside)})
+        is_usable = seconds < _LONG and all(report.passed for report in reports)
+        write(json.dumps([item.nodeid, is_usable, round(seconds, 3), places]))
 
 
-def _account(fault: Fault, test: str | None) -> str:
-    """Write the place of a fault with the test that catches it, or with the change if none does."""
-    place = f"{fault.module}:{fault.line}"
-    if test is None:
-        return f"SURVIVED  {place}\n  - {fault.before}\n  + {fault.after}"
-    return f"caught    {place:<50} {test}"
+def ask(run: Callable[[Callable[[str], object]], None], seconds: float) -> str:
+    """Let a copy of this process run a function that may write text, with limits of CPU time and memory."""
+    reading, writing = os.pipe()
+    sys.stdout.flush()
+    if (process := os.fork()) == 0:
+        os.setsid()
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds + 30), int(seconds + 60)))
+        resource.setrlimit(resource.RLIMIT_AS, (_BYTES, _BYTES))
+        for output in (1, 2):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), output)
+        with suppress(BaseException), open(writing, "w", encoding="utf-8") as answer:
+            run(partial(print, file=answer, flush=True))
+        os._exit(0)
+    os.close(writing)
+    with open(reading, encoding="utf-8") as given:
+        text = given.read()
+    os.waitpid(process, 0)
+    with suppress(ProcessLookupError):
+        os.killpg(process, signal.SIGKILL)  # processes that the tests have left
+    return text
+
+
+@cache
+def tests_of(room: str, own: bool) -> set[str]:
+    """List the files of tests for a room: its own with its modules, those that import it, and those of all models."""
+    names = [Path(module).with_suffix("").as_posix().replace("/", ".") for module in rooms()[room]]
+    packages = "|".join(names if room == "modules" else [names[0].removeprefix("adapters.").rpartition(".")[0]])
+    uses = re.compile(rf"^\s*(from|import) ({packages})\b".replace(".", r"\."), re.MULTILINE)
+    found = set(rooms()[room])
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        imports = uses.search(path.read_text(encoding="utf-8")) is not None
+        is_own = name.startswith(f"tests/{room}/") or (imports and not (ROOT / "tests" / room).exists())
+        is_general = name.startswith(("tests/identities/", "tests/conformance/"))
+        if not re.match(_LEFT_OUT, name) and (is_own or (not own and (is_general or imports))):
+            found.add(name)
+    return found
+
+
+def main() -> int:
+    """Run the tests on faults of each room; 1 if too few are caught."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("--faults", type=int, default=8, help="of each room")
+    parser.add_argument("--room", choices=rooms(), action="append", help="a room; all if none is named")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=30, help="CPU seconds for the tests of a fault")
+    parser.add_argument("--own", action="store_true", help="run only tests that are in the room itself")
+    mutants = Mutants(parser.parse_args())
+    given = mutants.given
+    files = sorted({name for room in given.room or rooms() for name in tests_of(room, given.own)})
+    options = ["-q", "--capture=sys", "-m", "not corpus and not slow", "-k", "not process and not worker"]
+    status = pytest.main([*options, "-p", "no:xdist", *files], plugins=[mutants])
+    return mutants.status or int(status)
 
 
 if __name__ == "__main__":

@@ -1,130 +1,122 @@
-"""Faults of the library: single changes of an expression or a statement, of the kinds that people make.
+"""Faults of the library: single changes of one place, of the kinds that people make.
 
-Two operands or indices that change places, another operator or comparison, a factor or term that is left out, a number
-that is one more, a condition turned round, left in the place of right, the minimum in that of the maximum.
+In functions: two operands or indices that change places, another operator or comparison, a factor or term that is left
+out, a number that is one more, a condition turned round, left in the place of right, the minimum in that of the
+maximum, a text that lacks its last character.  In tables: an entry that is missing, or two neighbours that change
+places.  In regular expressions: another class or quantifier, or an end that is not looked for.
 """
 
 from __future__ import annotations
 
 import ast
 import random
+import re
 import tomllib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, TypeGuard
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = "spectral_latent"
-# The rooms that compute something, each with the tests beyond its own that must catch its faults.
-ROOMS = {
-    "trees": ("tests/theorems",),
-    "operators": ("tests/inference",),
-    "inference": (),
-    "estimation": (),
-    "lexicon": (),
-    "model": ("tests/grammar", "tests/constituency/test_model.py"),
-    "grammar": ("tests/constituency",),
-    "sequence": (),
-    "constituency": (),
-    "dependency": (),
-    "anchors": ("tests/cli/test_anchors.py",),
-    "reranking": (),
-    "evaluation": (),
-}
-# Modules without mathematics: damage to files has tests of another kind, and options are declarations.
-_LEFT_OUT = {
-    "__init__.py",
-    "options.py",
-    "_options.py",
-    "presets.py",
-    "drawing.py",
-}
+FOLDERS = (ROOT / "spectral_latent", *sorted((ROOT / "adapters").glob("spectral_latent_*")))
 
-_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-    ast.FloorDiv: ast.Mult,
-    ast.BitAnd: ast.BitOr,
-    ast.BitOr: ast.BitAnd,
-}
-_COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-}
-_PAIRS = (
-    ("left", "right"),
-    ("first", "last"),
-    ("inside", "outside"),
-    ("min", "max"),
-    ("minimum", "maximum"),
-    ("argmin", "argmax"),
-    ("any", "all"),
-    ("floor", "ceil"),
-)
-_TWINS = {name: twin for pair in _PAIRS for name, twin in (pair, pair[::-1])}
+_KINDS = ((ast.Add, ast.Sub), (ast.Mult, ast.Div), (ast.BitAnd, ast.BitOr), (ast.And, ast.Or))
+_KINDS += ((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.In, ast.NotIn), (ast.Is, ast.IsNot))
+_OTHER: dict[type[ast.AST], Any] = {kind: twin for pair in _KINDS for kind, twin in (pair, pair[::-1])}
+_OTHER[ast.FloorDiv] = ast.Mult
+_PAIRS = ("left right", "first last", "inside outside", "min max", "minimum maximum", "argmin argmax", "any all")
+_PAIRS += ("floor ceil",)
+_TWINS = {name: twin for pair in map(str.split, _PAIRS) for name, twin in (pair, pair[::-1])}
 _BUILT_IN = {"min", "max", "any", "all"}
+_EXPRESSIONS = (
+    *((r"\+", "*"), (r"\*", "+"), (r"\?", ""), (r"\[\^", "["), (r"(?<!\[)\^", ""), (r"\$", "")),
+    *((r"\\d", r"\w"), (r"\\s", r"\w"), (r"\\[wS]", r"\d"), (r"\|", "")),
+)  # patterns that occur in regular expressions, and what stands in their place
+_TEXTUAL = re.compile(r"\.(split|rsplit|startswith|endswith|remove(pre|suf)fix|r?partition|replace|join|[lr]?strip)$")
 
 
-class Fault(NamedTuple):
-    """A change of one place in a module.
+@dataclass(frozen=True, eq=False)
+class Fault:
+    """A node of the syntax tree of a module, and what stands in its place.
 
-    module: the file, from the project's folder.
-    line: the number of the first line that changes.
-    function: the number of the first line of its function, that of a decorator if there is one.
-    before: the lines that change, without indentation.
-    after: the same lines with the fault.
-    text: the whole module with the fault.
+    `module` is the path from the project's folder, `unit` the function or the assignment that has the fault, and
+    `function` the qualified name of the outermost function around it, which is empty for an assignment.
     """
 
     module: str
-    line: int
-    function: int
-    before: str
-    after: str
-    text: str
+    function: str
+    tree: ast.Module
+    unit: ast.stmt
+    node: ast.expr | ast.stmt
+    changed: ast.AST
+
+    def put(self) -> None:
+        """Change the tree, which keeps the fault."""
+        target, changed = self.node, ast.copy_location(self.changed, self.node)
+
+        class Put(ast.NodeTransformer):
+            def visit(self, node: ast.AST) -> ast.AST:
+                return changed if node is target else self.generic_visit(node)
+
+        ast.fix_missing_locations(Put().visit(self.tree))
+
+    @property
+    def place(self) -> str:
+        """The module and the line."""
+        return f"{self.module}:{self.node.lineno}"
+
+    @property
+    def lines(self) -> tuple[str, str]:
+        """The lines that change, and the same lines with the fault, as one line each."""
+        assert self.node.end_lineno is not None
+        lines = _lines_of(self.module)
+        part = "".join(lines[self.node.lineno - 1 : self.node.end_lineno])
+        start = len(lines[self.node.lineno - 1].encode()[: self.node.col_offset].decode())
+        rest = len(lines[self.node.end_lineno - 1].encode()[self.node.end_col_offset :].decode())
+        text = ast.unparse(self.changed)
+        if isinstance(self.changed, ast.BinOp | ast.BoolOp | ast.Compare | ast.IfExp | ast.UnaryOp):
+            text = f"({text})"
+        return _flat(part), _flat(f"{part[:start]}{text}{part[len(part) - rest :]}")
 
     @property
     def key(self) -> tuple[str, str, str]:
         """The content that tells the fault from others, wherever in its module it stands."""
-        return self.module, self.before, self.after
+        return (self.module, *self.lines)
+
+
+@cache
+def _lines_of(module: str) -> list[str]:
+    return (ROOT / module).read_text(encoding="utf-8").splitlines(keepends=True)
+
+
+def _flat(lines: str) -> str:
+    return " ".join(lines.split())
+
+
+def rooms() -> dict[str, list[str]]:
+    """List the modules of each room: a folder of the library, its modules outside folders, or a package on top."""
+    found: dict[str, list[str]] = {}
+    for folder in FOLDERS:
+        for path in sorted(folder.rglob("*.py")):
+            inside = path.relative_to(folder).parts[:-1]
+            room = folder.name.removeprefix("spectral_latent_") if folder != FOLDERS[0] else (*inside, "modules")[0]
+            if path.name != "__main__.py":
+                found.setdefault(room, []).append(path.relative_to(ROOT).as_posix())
+    return {room: modules for room, modules in found.items() if any(map(faults_of, modules))}
 
 
 def draw(room: str, n: int, seed: int) -> list[Fault]:
-    """Draw faults of a room that are not known to change nothing: a function, then a fault of this function.
-
-    room: the name of the room.
-    n: the number of faults.
-    seed: the seed of the choice.
-    """
+    """Draw n faults of a room that are not known to change nothing: a function or table, then a fault of it."""
     rng = random.Random(f"{seed}:{room}")
-    functions = [faults for module in modules(room) for faults in faults_of(module)]
-    known = equivalents()
+    units = [faults for module in rooms()[room] for faults in faults_of(module)]
     drawn: dict[tuple[str, str, str], Fault] = {}
-    while len(drawn) < n:
-        fault = rng.choice(rng.choice(functions))
-        if fault.key not in known:
+    known = equivalents()
+    for _ in range(20 * n):  # small rooms have fewer faults
+        fault = rng.choice(rng.choice(units))
+        if fault.key not in known and len(drawn) < n:
             drawn[fault.key] = fault
     return list(drawn.values())
-
-
-def modules(room: str) -> list[str]:
-    """List the modules of a room that have faults, as paths from the project's folder.
-
-    room: the name of the room.
-    """
-    paths = sorted((ROOT / PACKAGE / room).glob("*.py"))
-    return [path.relative_to(ROOT).as_posix() for path in paths if path.name not in _LEFT_OUT]
 
 
 def equivalents() -> dict[tuple[str, str, str], str]:
@@ -136,26 +128,43 @@ def equivalents() -> dict[tuple[str, str, str], str]:
 
 @cache
 def faults_of(module: str) -> list[list[Fault]]:
-    """List the faults of each function of a module that can have any.
-
-    module: the file, from the project's folder.
-    """
-    source = (ROOT / module).read_text(encoding="utf-8")
-    functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
+    """List the faults of each function and each table of a module that can have any."""
+    tree = ast.parse("".join(_lines_of(module)))
+    units = [*_functions(tree, ""), *(("", node) for node in tree.body if is_table(node))]
     faults = [
         [
-            _fault(module, source, function, node, changed)
-            for node in _parts(function)
-            for changed in _changes(node, function)
+            Fault(module, function, tree, unit, node, changed)
+            for node in _parts(unit)
+            for changed in _changes(node, unit)
             if ast.dump(node) != ast.dump(changed)  # two equal arguments that change places are no fault
         ]
-        for function in functions
+        for function, unit in units
     ]
     return [each for each in faults if each]
 
 
-def _parts(node: ast.AST) -> Iterator[ast.AST]:
-    """List the parts of a function that may change: no types, messages, docstrings or inner functions."""
+def _functions(parent: ast.Module | ast.ClassDef, prefix: str) -> Iterator[tuple[str, ast.stmt]]:
+    """List the functions of a module or a class, and those in them, with the names of the outermost ones."""
+    for node in parent.body:
+        if isinstance(node, ast.ClassDef):
+            yield from _functions(node, f"{prefix}{node.name}.")
+        elif isinstance(node, ast.FunctionDef):
+            yield from ((prefix + node.name, each) for each in ast.walk(node) if isinstance(each, ast.FunctionDef))
+
+
+def is_table(node: ast.stmt) -> TypeGuard[ast.Assign | ast.AnnAssign]:
+    """Tell whether a statement gives a value to a name that matters to results."""
+    return isinstance(node, ast.Assign | ast.AnnAssign) and not ast.unparse(node).startswith(("_log ", "__"))
+
+
+def names_of(node: ast.Assign | ast.AnnAssign) -> set[str]:
+    """List the names that an assignment binds."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+
+
+def _parts(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
+    """List the parts of a unit that may change: no types, messages, docstrings or inner functions."""
     if isinstance(node, ast.FunctionDef):
         children: list[ast.AST] = list(node.body)
     elif isinstance(node, ast.AnnAssign):
@@ -165,20 +174,17 @@ def _parts(node: ast.AST) -> Iterator[ast.AST]:
     for child in children:
         is_text = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
         if not is_text and not isinstance(child, ast.Raise | ast.Assert | ast.JoinedStr | ast.FunctionDef):
-            yield child
+            if isinstance(child, ast.expr | ast.stmt):
+                yield child
             yield from _parts(child)
 
 
-def _changes(node: ast.AST, function: ast.FunctionDef) -> Iterator[ast.AST]:
-    """List what may stand in the place of a part of a function.
-
-    node: the part.
-    function: the function.
-    """
+def _changes(node: ast.AST, unit: ast.stmt) -> Iterator[ast.AST]:
+    """List what may stand in the place of a part of a unit."""
     match node:
         case ast.BinOp(left, operator, right):
-            if type(operator) in _OPERATORS:
-                yield _with(node, op=_OPERATORS[type(operator)]())
+            if type(operator) in _OTHER:
+                yield _with(node, op=_OTHER[type(operator)]())
             if isinstance(operator, ast.Sub | ast.Div | ast.MatMult):
                 yield _with(node, left=right, right=left)
             if isinstance(operator, ast.Add | ast.Sub | ast.Mult | ast.Div):
@@ -186,19 +192,41 @@ def _changes(node: ast.AST, function: ast.FunctionDef) -> Iterator[ast.AST]:
             if isinstance(operator, ast.Add | ast.Mult):
                 yield right
         case ast.AugAssign(op=operator):
-            if type(operator) in _OPERATORS:
-                yield _with(node, op=_OPERATORS[type(operator)]())
+            if type(operator) in _OTHER:
+                yield _with(node, op=_OTHER[type(operator)]())
             yield ast.Pass()
         case ast.UnaryOp(operand=operand):
             yield operand
         case ast.BoolOp(op=connective):
-            yield _with(node, op=ast.Or() if isinstance(connective, ast.And) else ast.And())
-        case ast.Compare(ops=[comparison]):
-            yield _with(node, ops=[_COMPARISONS[type(comparison)]()])
+            yield _with(node, op=_OTHER[type(connective)]())
+        case ast.Compare(ops=[comparison], comparators=[other]):
+            yield _with(node, ops=[_OTHER[type(comparison)]()])
+            if isinstance(other, ast.Constant) and isinstance(other.value, str):
+                yield _with(node, comparators=[ast.Constant(other.value[:-1] or "x")])
         case ast.IfExp(body=body, orelse=other):
             yield _with(node, body=other, orelse=body)
-        case ast.Subscript(slice=ast.Tuple([first, second, *rest]) as index):
+        case ast.Subscript(slice=ast.Tuple([first, second, *rest]) as index) if isinstance(unit, ast.FunctionDef):
             yield _with(node, slice=_with(index, elts=[second, first, *rest]))
+        case ast.Dict(keys, values) if len(keys) > 1:
+            for at in range(len(keys)):
+                yield ast.Dict(keys[:at] + keys[at + 1 :], values[:at] + values[at + 1 :])
+                if at:
+                    yield ast.Dict(keys, [*values[: at - 1], values[at], values[at - 1], *values[at + 1 :]])
+        case ast.Set(entries) | ast.List(entries) | ast.Tuple(entries, ast.Load()) if len(
+            entries
+        ) > 1 and not isinstance(unit, ast.FunctionDef):
+            for at in range(len(entries)):
+                yield _with(node, elts=entries[:at] + entries[at + 1 :])
+                if at and not isinstance(node, ast.Set):
+                    yield _with(node, elts=[*entries[: at - 1], entries[at], entries[at - 1], *entries[at + 1 :]])
+        case ast.Call(func, [ast.Constant(str() as text), *rest]) if _TEXTUAL.search(ast.unparse(func)):
+            yield _with(node, args=[ast.Constant(text[:-1] or "x"), *rest])
+        case ast.Call(func, [ast.Constant(str() as text), *rest]) if ast.unparse(func).startswith(("re.", "regex.")):
+            for pattern, other in _EXPRESSIONS:
+                for found in re.finditer(rf"(?<!\\){pattern}", text):
+                    changed = text[: found.start()] + other + text[found.end() :]
+                    if _is_expression(changed):
+                        yield _with(node, args=[ast.Constant(changed), *rest])
         case ast.Call(args=[ast.Name() as first, ast.Name() as second, *rest]) if (
             ast.unparse(node.func) != "isinstance"
         ):
@@ -213,8 +241,15 @@ def _changes(node: ast.AST, function: ast.FunctionDef) -> Iterator[ast.AST]:
             yield ast.Constant(_TWINS[value])
         case ast.Attribute(attr=name) if name in _TWINS:
             yield _with(node, attr=_TWINS[name])
-        case ast.Name(name, ast.Load()) if name in _TWINS and _TWINS[name] in _names(function):
+        case ast.Name(name, ast.Load()) if name in _TWINS and _TWINS[name] in _names(unit):
             yield _with(node, id=_TWINS[name])
+
+
+def _is_expression(text: str) -> bool:
+    try:
+        return bool(re.compile(text))
+    except re.error:
+        return False
 
 
 def _with(node: ast.AST, **changes: object) -> ast.AST:
@@ -222,29 +257,8 @@ def _with(node: ast.AST, **changes: object) -> ast.AST:
     return type(node)(**dict(ast.iter_fields(node)) | changes)
 
 
-def _names(function: ast.FunctionDef) -> set[str]:
-    """List the names that a function can use in the place of others: its own, and the built-in ones."""
-    own = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
-    return own | {argument.arg for argument in function.args.args} | _BUILT_IN
-
-
-def _fault(module: str, source: str, function: ast.FunctionDef, node: ast.AST, changed: ast.AST) -> Fault:
-    """Put a changed part of a function into the text of a module."""
-    assert isinstance(node, ast.expr | ast.stmt) and node.end_lineno is not None
-    lines = source.splitlines(keepends=True)
-    first, end = node.lineno - 1, node.end_lineno
-    part = "".join(lines[first:end])
-    start = len(lines[first].encode()[: node.col_offset].decode())
-    rest = len(lines[end - 1].encode()[node.end_col_offset :].decode())
-    text = ast.unparse(changed)
-    if isinstance(changed, ast.BinOp | ast.BoolOp | ast.Compare | ast.IfExp | ast.UnaryOp):
-        text = f"({text})"
-    after = f"{part[:start]}{text}{part[len(part) - rest :]}"
-    whole = "".join([*lines[:first], after, *lines[end:]])
-    begin = min(part.lineno for part in (function, *function.decorator_list))
-    return Fault(module, node.lineno, begin, _flat(part), _flat(after), whole)
-
-
-def _flat(lines: str) -> str:
-    """Write lines as one, with single spaces."""
-    return " ".join(lines.split())
+def _names(unit: ast.stmt) -> set[str]:
+    """List the names that a unit can use in the place of others: its own, and the built-in ones."""
+    arguments = unit.args.args if isinstance(unit, ast.FunctionDef) else []
+    own = {node.id for node in ast.walk(unit) if isinstance(node, ast.Name)}
+    return own | {argument.arg for argument in arguments} | _BUILT_IN

@@ -100,25 +100,6 @@ def test_raw_text_is_divided_and_tagged(tagger: LatentTagger) -> None:
     assert list(tagger.tag_text(text)) == found
 
 
-def test_posteriors_are_those_of_the_latent_model() -> None:
-    """Every way to tag a sentence is weighed; the coarse model gives other posteriors."""
-    estimator = EstimatorOptions("clusters-em", n_states=3, iterations=20, state_smoothing=0.0)
-    corpus = [[("a", "X"), ("b", "Y"), ("a", "X")], [("c", "Y"), ("b", "X"), ("c", "Y")], [("a", "Y")]] * 20
-    model = LatentTagger.train(corpus, TaggerOptions(estimator=estimator, beam=0.0, threshold=0.0))
-    sentence = ["a", "b", "c"]
-    tagged = [list(zip(sentence, tags, strict=True)) for tags in itertools.product(model.tags, repeat=3)]
-    weight = np.exp(model.joint_log_probabilities(tagged))
-    expected = np.array(
-        [
-            [weight[[row[i][1] == tag for row in tagged]].sum() / weight.sum() for tag in model.tags]
-            for i in range(len(sentence))
-        ]
-    )
-    np.testing.assert_allclose(model.posteriors(sentence), expected, rtol=1e-3)  # joint ones are scaled to sum to one
-    plain = replace(model.grammar, latent=model.grammar.coarse)
-    assert np.abs(replace(model, members=(plain,)).posteriors(sentence) - expected).max() > 0.01
-
-
 @pytest.mark.parametrize("known", [["X", None, None], [None, {"X", "Y"}, "X"], [{"Y"}, None, {"X"}]])
 def test_posteriors_given_known_tags_are_those_of_the_ways_to_tag(known: list[Any]) -> None:
     """Brute force over all ways to tag a sentence that have the known tags; paths are the likeliest of them."""
@@ -336,14 +317,6 @@ def test_bad_requests_are_refused(strings: list[list[int]], with_states: LatentH
         HMMOptions(EstimatorOptions("em", rank=2))
     with pytest.raises(ValueError, match="the smoothing None"):
         HMMOptions(EstimatorOptions(smoothing=99.0))
-
-
-@pytest.mark.parametrize("bad", [{"floor": -0.1}, {"floor": 1.5}, {"back_off": -1.0}])
-def test_bad_options_are_refused(bad: dict) -> None:
-    """When they are made; not later, when a model that was saved cannot be loaded."""
-    for kind in (HMMOptions, TaggerOptions):
-        with pytest.raises(ValueError):
-            kind(**bad)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
