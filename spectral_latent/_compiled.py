@@ -1,42 +1,27 @@
 """Compile functions, check the arrays that are handed to them, and hold the constants that they share.
 
 Compiled code does not check whether an index lies inside an array.  The caller checks arrays that come from outside.
+Python runs the first short inputs of a process by itself, which takes less time than to load compiled code; numba is
+imported when something is compiled.
 """
 
 from __future__ import annotations
 
-import gc
-import hashlib
-import logging
-import os
-import sys
-from collections.abc import Callable
-from contextlib import suppress
-from functools import cache
-from multiprocessing import parent_process
-from pathlib import Path
-from types import ModuleType
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cached_property, update_wrapper
+from threading import Lock
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._numba import (
-    CodeFolder,
-    Dispatcher,
-    FunctionCache,
-    IndexDataCacheFile,
-    event,
-    is_private,
-    njit,
-    register_jitable,
-    why_unkept,
-)
-
 __all__ = [
     "EMPTY",
     "TINY",
     "ZERO",
+    "by_python",
     "check_column",
     "check_range",
     "check_starts",
@@ -59,92 +44,68 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 # Code to call a function from C, and to raise ZeroDivisionError, takes a sixth of the time of compiling.
 _COMMON: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
-
-class _CompiledFiles(FunctionCache):
-    """Files with the compiled code of a function; their names have a digest of the sources of the code.
-
-    numba compiles a function again if its source has changed.  It does not compare the sources of the parts that the
-    function calls, nor the sources of the records that it reads; and it cannot read its own files if the class of a
-    record has moved.  With the digest of all these sources, changed code has another file, and is compiled again.
-
-    Raises RuntimeError if there is no folder for the files that belongs to the user alone."""
-
-    _impl_class = CodeFolder
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)  # type: ignore[no-untyped-call]
-        digest = _digest(function.__module__)
-        file: Any = IndexDataCacheFile
-        self._cache_file = file(self._cache_path, f"{self._impl.filename_base}.{digest}", digest)
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Read the code for arguments of some types; None without a file, or where it is damaged and replaced."""
-        try:
-            if not is_private(self._cache_path):  # others may have got the right to write since it was chosen
-                return None
-            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-        except Exception:  # whatever pickle makes of the bytes that a full disk or a power failure has left
-            with suppress(OSError):
-                self._cache_file.flush()  # type: ignore[no-untyped-call]
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep the code for arguments of some types, unless it cannot be written, as on a full disk."""
-        with suppress(OSError):
-            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+_parts: list[tuple[Callable[..., Any], dict[str, Any]]] = []  # the parts that numba does not know yet
+_lock = Lock()
+_is_short: ContextVar[bool] = ContextVar("_is_short", default=False)  # whether Python runs functions by itself
+_left = 20_000.0  # the work of a process that takes Python as long as to load the code
 
 
-def _digest(module: str) -> str:
-    """Digest the source of a module and all sources of its package that it depends on.
+@contextmanager
+def by_python(work: float) -> Iterator[None]:
+    """Run a block in which Python itself runs the functions that `compiler` decorates, if the block is short.
 
-    The times of the files do not count, so that an installation over an equal one finds the code again."""
-    digest = hashlib.sha256()
-    for name in sorted(_dependencies(module)):
-        source = getattr(sys.modules[name], "__file__", None)
-        if source is not None and os.path.exists(source):
-            status = os.stat(source)
-            digest.update(name.encode() + _content(source, status.st_size, status.st_mtime_ns))
-    return digest.hexdigest()[:12]
+    The first blocks of a process are short, until their work adds up to that of a sentence of 27 words; what they
+    compute has other last digits.  After a longer block, none is short.
+
+    work: the cubes of the numbers of words, added up over the sentences of the block."""
+    global _left
+    is_short = work <= _left
+    _left = _left - work if is_short else 0.0
+    token = _is_short.set(is_short)
+    try:
+        yield
+    finally:
+        _is_short.reset(token)
 
 
-@cache
-def _content(source: str, size: int, time: int) -> bytes:
-    """Digest the text of a file, which is read again in this process only after it has changed."""
-    return hashlib.sha256(Path(source).read_bytes()).digest()
+class _Whole:
+    """A function that is compiled when it is first called outside of a short block."""
 
+    def __init__(self, function: Callable[..., Any], settings: dict[str, Any]) -> None:
+        update_wrapper(self, function)
+        self._function = function
+        self._settings = settings
 
-def _dependencies(module: str) -> set[str]:
-    """Find the modules on which a module depends: itself, and all modules of its package from which it gets names."""
-    package = module.partition(".")[0]
-    found = {module}
-    waiting = [module]
-    while waiting:
-        for value in list(vars(sys.modules[waiting.pop()]).values()):
-            name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-            if (
-                isinstance(name, str)
-                and name.partition(".")[0] == package
-                and name in sys.modules
-                and name not in found
-            ):
-                found.add(name)
-                waiting.append(name)
-    return found
+    def __call__(self, *args: Any) -> Any:
+        if _is_short.get():
+            with np.errstate(all="ignore"):  # compiled code does not warn
+                return self._function(*args)
+        return self.code(*args)
+
+    def __reduce__(self) -> str:
+        return self._function.__qualname__
+
+    @cached_property
+    def code(self) -> Any:
+        """numba's dispatcher, which holds compiled code for arguments of several types."""
+        from spectral_latent import _numba  # here, because a short input does without it, and it takes long to import
+
+        with _lock:
+            while _parts:
+                part, settings = _parts.pop()
+                _numba.register_jitable(**settings)(part)
+            return _numba.compile_whole(self._function, self._settings)
 
 
 def compiler(**settings: Any) -> Callable[[_Function], _Function]:
     """Make a decorator that compiles a function when it is first called, to run without the interpreter's lock.
 
     The compiled code is kept in a file.  If there is no folder that belongs to the user, and that nobody else may write
-    to, every process compiles the function again.  A division by zero gives an infinity or NaN, as in NumPy."""
+    to, every process compiles the function again.  A division by zero gives an infinity or NaN, as in NumPy.  In a
+    block that is short (`by_python`), nothing is compiled."""
 
     def decorate(function: _Function) -> _Function:
-        dispatcher = njit(**_COMMON, **settings)(function)
-        if isinstance(dispatcher, Dispatcher):  # if compilation is switched off, it is the function itself
-            # Keep no code if neither the folder of the source nor the folder of the user's caches is the user's own.
-            with suppress(RuntimeError):
-                dispatcher._cache = _CompiledFiles(function)  # type: ignore[attr-defined]
-        return cast(_Function, dispatcher)
+        return cast(_Function, _Whole(function, _COMMON | settings))
 
     return decorate
 
@@ -154,7 +115,12 @@ def part_compiler(**settings: Any) -> Callable[[_Function], _Function]:
 
     Python calls the function as it is, without compilation: code for calls from Python would take an eighth of the time
     of compiling."""
-    return cast(Callable[[_Function], _Function], register_jitable(**_COMMON, **settings))
+
+    def decorate(function: _Function) -> _Function:
+        _parts.append((function, _COMMON | settings))
+        return function
+
+    return decorate
 
 
 compiled = compiler()
@@ -183,57 +149,6 @@ compiled_exact_pass = compiler(**_PASS)
 
 exact_pass_part = part_compiler(**_PASS, **_PART)
 """Compile a function that makes no arrays as `part_compiler` says, with exact arithmetic."""
-
-_log = logging.getLogger(__name__)
-
-
-class _Compilation(event.Listener):
-    """Announce the first compilation, and stop the collection of garbage during each compilation.
-
-    Functions of this library whose code is read from a file are not compiled.  Processes that another one has started
-    are silent.  Almost all objects that numba makes are in use until a compilation ends, and looking through them for
-    garbage would take a sixth of the time."""
-
-    def __init__(self) -> None:
-        self._is_announced = False
-        self._depth = 0  # the number of functions that are being compiled, each as a part of the one before
-        self._collects = False  # whether garbage was collected before
-
-    def on_start(self, event: event.Event) -> None:
-        """Print the message unless it was printed before, and stop the collection of garbage."""
-        if not _is_own(event):
-            return
-        if not self._is_announced and parent_process() is None:
-            _log.warning(
-                "Compiling functions that are used for the first time, which takes up to a minute%s", _unkept(event)
-            )
-        self._is_announced = True
-        if self._depth == 0:
-            self._collects = gc.isenabled()
-            gc.disable()
-        self._depth += 1
-
-    def on_end(self, event: event.Event) -> None:
-        """Collect garbage again when the compilation of a function and its parts has ended."""
-        if not _is_own(event):
-            return
-        self._depth -= 1
-        if self._depth == 0 and self._collects:
-            gc.enable()
-
-
-def _unkept(event: event.Event) -> str:
-    """Say that the code of a function is not kept, and why; empty if it is kept."""
-    because = why_unkept(event.data["dispatcher"].py_func.__code__.co_filename)
-    return f", and again in each process: {because}" if because else ""
-
-
-def _is_own(event: event.Event) -> bool:
-    """Tell whether the compiled function belongs to this library."""
-    return bool(event.data["dispatcher"].py_func.__module__.startswith("spectral_latent."))
-
-
-event.register("numba:compile", _Compilation())  # type: ignore[no-untyped-call]
 
 TINY = 1e-300
 """A positive number that is safe to divide by, and smaller than all numbers of importance."""

@@ -1,4 +1,4 @@
-"""Import numba without the settings of the current folder, and choose the folder of compiled code.
+"""Import numba without the settings of the current folder, keep compiled code in files, and say what is compiled.
 
 numba reads `.numba_config.yaml` of the current folder, which could name the folder from which compiled code is loaded.
 Whoever prepares a folder of texts could then run code.
@@ -6,6 +6,7 @@ Whoever prepares a folder of texts could then run code.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import logging
 import os
@@ -15,20 +16,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from multiprocessing import parent_process
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-__all__ = [
-    "CodeFolder",
-    "Dispatcher",
-    "FunctionCache",
-    "IndexDataCacheFile",
-    "event",
-    "is_private",
-    "njit",
-    "register_jitable",
-    "why_unkept",
-]
+__all__ = ["compile_whole", "is_private", "register_jitable"]
 
 _SETTINGS = ".numba_config.yaml"
 _VARIABLE = "NUMBA_CACHE_DIR"
@@ -142,3 +135,134 @@ def why_unkept(source: str) -> str | None:
     if given := os.environ.get(_VARIABLE):
         return f"{_VARIABLE}={given} is no folder that belongs to you and that nobody else may write to"
     return f"no folder for it belongs to you and may be written by nobody else; name one by {_VARIABLE}"
+
+
+class _CompiledFiles(FunctionCache):
+    """Files with the compiled code of a function; their names have a digest of the sources of the code.
+
+    numba compiles a function again if its source has changed.  It does not compare the sources of the parts that the
+    function calls, nor the sources of the records that it reads; and it cannot read its own files if the class of a
+    record has moved.  With the digest of all these sources, changed code has another file, and is compiled again.
+
+    Raises RuntimeError if there is no folder for the files that belongs to the user alone."""
+
+    _impl_class = CodeFolder
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        digest = _digest(function.__module__)
+        file: Any = IndexDataCacheFile
+        self._cache_file = file(self._cache_path, f"{self._impl.filename_base}.{digest}", digest)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Read the code for arguments of some types; None without a file, or where it is damaged and replaced."""
+        try:
+            if not is_private(self._cache_path):  # others may have got the right to write since it was chosen
+                return None
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except Exception:  # whatever pickle makes of the bytes that a full disk or a power failure has left
+            with suppress(OSError):
+                self._cache_file.flush()  # type: ignore[no-untyped-call]
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep the code for arguments of some types, unless it cannot be written, as on a full disk."""
+        with suppress(OSError):
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+
+
+def _digest(module: str) -> str:
+    """Digest the source of a module and all sources of its package that it depends on.
+
+    The times of the files do not count, so that an installation over an equal one finds the code again."""
+    digest = hashlib.sha256()
+    for name in sorted(_dependencies(module)):
+        source = getattr(sys.modules[name], "__file__", None)
+        if source is not None and os.path.exists(source):
+            status = os.stat(source)
+            digest.update(name.encode() + _content(source, status.st_size, status.st_mtime_ns))
+    return digest.hexdigest()[:12]
+
+
+@cache
+def _content(source: str, size: int, time: int) -> bytes:
+    """Digest the text of a file, which is read again in this process only after it has changed."""
+    return hashlib.sha256(Path(source).read_bytes()).digest()
+
+
+def _dependencies(module: str) -> set[str]:
+    """Find the modules on which a module depends: itself, and all modules of its package from which it gets names."""
+    package = module.partition(".")[0]
+    found = {module}
+    waiting = [module]
+    while waiting:
+        for value in list(vars(sys.modules[waiting.pop()]).values()):
+            name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+            if (
+                isinstance(name, str)
+                and name.partition(".")[0] == package
+                and name in sys.modules
+                and name not in found
+            ):
+                found.add(name)
+                waiting.append(name)
+    return found
+
+
+def compile_whole(function: Callable[..., Any], settings: dict[str, Any]) -> Any:
+    """Make a dispatcher that compiles a function for the types of its arguments, and keeps the code in files."""
+    dispatcher = njit(**settings)(function)
+    if isinstance(dispatcher, Dispatcher):  # if compilation is switched off, it is the function itself
+        # Keep no code if neither the folder of the source nor the folder of the user's caches is the user's own.
+        with suppress(RuntimeError):
+            dispatcher._cache = _CompiledFiles(function)  # type: ignore[attr-defined]
+    return dispatcher
+
+
+class _Compilation(event.Listener):
+    """Announce the first compilation, and stop the collection of garbage during each compilation.
+
+    Functions of this library whose code is read from a file are not compiled.  Processes that another one has started
+    are silent.  Almost all objects that numba makes are in use until a compilation ends, and looking through them for
+    garbage would take a sixth of the time."""
+
+    def __init__(self) -> None:
+        self._is_announced = False
+        self._depth = 0  # the number of functions that are being compiled, each as a part of the one before
+        self._collects = False  # whether garbage was collected before
+
+    def on_start(self, event: event.Event) -> None:
+        """Print the message unless it was printed before, and stop the collection of garbage."""
+        if not _is_own(event):
+            return
+        if not self._is_announced and parent_process() is None:
+            _log.warning(
+                "Compiling functions that are used for the first time, which takes up to a minute%s", _unkept(event)
+            )
+        self._is_announced = True
+        if self._depth == 0:
+            self._collects = gc.isenabled()
+            gc.disable()
+        self._depth += 1
+
+    def on_end(self, event: event.Event) -> None:
+        """Collect garbage again when the compilation of a function and its parts has ended."""
+        if not _is_own(event):
+            return
+        self._depth -= 1
+        if self._depth == 0 and self._collects:
+            gc.enable()
+
+
+def _unkept(event: event.Event) -> str:
+    """Say that the code of a function is not kept, and why; empty if it is kept."""
+    because = why_unkept(event.data["dispatcher"].py_func.__code__.co_filename)
+    return f", and again in each process: {because}" if because else ""
+
+
+def _is_own(event: event.Event) -> bool:
+    """Tell whether the compiled function belongs to this library."""
+    return bool(event.data["dispatcher"].py_func.__module__.startswith("spectral_latent."))
+
+
+event.register("numba:compile", _Compilation())  # type: ignore[no-untyped-call]

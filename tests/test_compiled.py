@@ -65,11 +65,11 @@ def test_compiled_code_is_not_loaded_after_others_got_the_right_to_write(tmp_pat
     cache = tmp_path / "cache"
     run_in(tmp_path, CALL, cache)
     late = "import os, spectral_latent._compiled, spectral_latent.estimation._projections as p\n"
-    late += f"os.chmod(os.path.dirname(p._sums_of_rows._cache._cache_file._index_path), 0o777)\n{CALL}"
+    late += f"os.chmod(os.path.dirname(p._sums_of_rows.code._cache._cache_file._index_path), 0o777)\n{CALL}"
     assert len(run_in(tmp_path, late, cache)) == 1
 
 
-CHANGED_FOLDER = f"import os, spectral_latent.estimation._projections\nos.chdir('planted'){CALL}"
+CHANGED_FOLDER = f"import os, spectral_latent._numba\nos.chdir('planted'){CALL}"
 
 
 @pytest.mark.parametrize("script", [CALL, CHANGED_FOLDER])
@@ -147,7 +147,7 @@ def test_compiled_code_is_that_of_all_sources(tmp_path: Path, monkeypatch: pytes
         forget()
         importlib.invalidate_caches()
         whole = importlib.import_module("sources.whole")
-        return whole.found, sum(whole.answer.stats.cache_hits.values())
+        return whole.found, sum(whole.answer.code.stats.cache_hits.values())
 
     write()
     environment = os.environ | {
@@ -188,7 +188,7 @@ def test_damaged_files_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         sys.modules.pop("twice", None)
         importlib.invalidate_caches()
         module = importlib.import_module("twice")
-        return module.found, sum(module.doubled.stats.cache_hits.values())
+        return module.found, sum(module.doubled.code.stats.cache_hits.values())
 
     assert [run(), run()] == [(8, 0), (8, 1)]
     (path,) = (tmp_path / "cache").rglob(f"*{ending}")
@@ -223,6 +223,24 @@ def test_compilation_is_announced_once_wherever_errors_go(tmp_path: Path) -> Non
     assert announced(OTHERS + CALL + QUIET + NEW) == []
 
 
+def test_a_short_parse_compiles_nothing_and_finds_what_compiled_code_finds() -> None:
+    script = """
+import sys
+from spectral_latent import load
+model = load("toy")
+drawn = [list(tree.words()) for tree in model.sample(40, np.random.default_rng(0))]
+sentences = [words for words in drawn if len(words) < 10][:10]
+short = [model.parse(words) for words in sentences]
+assert "numba" not in sys.modules
+again = list(model.parse_all(sentences * 100))
+assert "numba" in sys.modules
+for before, (after,) in zip(short, again):
+    assert before.tree == after.tree and abs(before.log - after.log) < 1e-9
+assert model.parse(sentences[0]) == again[0][0]  # the code stays in use
+"""
+    subprocess.run([sys.executable, "-c", "import numpy as np" + script], cwd=ROOT, check=True)
+
+
 def test_a_parse_needs_every_function_for_one_kind_of_arguments_and_none_for_strings() -> None:
     """At the first parse, a function is compiled once more for each kind of arguments, and strings take long."""
     leaf = "Phrase('{}', ('{}',))".format
@@ -232,7 +250,7 @@ import gc
 from numba.core.dispatcher import Dispatcher
 from spectral_latent.constituency import ConstituencyModel, Phrase
 model = ConstituencyModel.train([{tree}] * 20)
-model.parse(["dogs", "see", "cats"])
+list(model.parse_all([["dogs", "see", "cats"]] * 1000))
 kinds = {{
     each.py_func.__name__: [str(kind) for kind in each.signatures]
     for each in gc.get_objects()

@@ -410,14 +410,14 @@ N_FILES = 218
 LINES: dict[str, tuple[int, int]] = {
     "spectral_latent": (79, 6),
     "_version": (38, 3),
-    "_numba": (127, 17),
-    "_compiled": (256, 54),
+    "_numba": (127, 17),  # all that needs numba, which `_compiled` held, so that it is imported with the first code
+    "_compiled": (256, 54),  # and short inputs that Python runs by itself
     "_names": (14, 4),
     "_texts": (12, 5),
     "_options": (253, 65),
     "_threads": (61, 10),  # trees are made without searches for garbage, which took as long as making them
     "trees": (694, 280),
-    "operators": (706, 312),  # sums of tensors are a compiled loop
+    "operators": (706, 312),
     "ready": (57, 22),
     "files": (1199, 371),  # exports for packages on top; batches without searches for garbage
     "inference": (1862, 539),  # trellises of tags need no vectors of emissions, in the place of a pass of their own

@@ -106,6 +106,10 @@ class Parser(
         """The rules by which raw text is divided into sentences and words."""
         return Tokenisation(frozenset(self.members[0].lexicon.words))
 
+    def _work(self, inputs: Sequence[Partial[Sentence, Constraints]]) -> float:
+        """Add up the cubes of the numbers of words."""
+        return sum(len(self._words(given.sentence)) ** 3 for given in inputs)
+
     def surprisal(self, sentence: Sentence | Partial[Sentence, Constraints], unit: Unit = "bits") -> Surprisal:
         """Compute the surprisal of each word after the words before it, and its lexical and syntactic parts.
 

@@ -26,7 +26,7 @@ from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
-from spectral_latent._compiled import check_column
+from spectral_latent._compiled import by_python, check_column
 from spectral_latent._options import AtLeast, Count, ShortRepr, checked, counted
 from spectral_latent.files import StoredModel
 from spectral_latent.inference import SignedLog, n_best_derivations, sample_trees
@@ -285,6 +285,10 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         """Compute p̂ of checked trees; there is at least one."""
         return SignedLog.mean([member.score(trees) for member in self.members])
 
+    def _work(self, inputs: Sequence[Input]) -> float:
+        """Estimate the work of inputs for each member, as `by_python` counts it; by default, it is never short."""
+        return np.inf
+
     def _sum(self, inputs: list[Input]) -> SignedLog:
         """Sum p̂ over the trees of each of several checked inputs."""
         return SignedLog.mean([member.weigh(inputs) for member in self.members])
@@ -538,4 +542,5 @@ def _parses_of(
     model: LatentTreeModel[Any, Any, Any], inputs: list[Any], n_best: int, settings: dict[str, Any]
 ) -> list[Parses[Any]]:
     """Find the best trees of each checked input of a batch."""
-    return model.parses(model.analyse(inputs), n_best, **settings)
+    with by_python(n_best * len(model.members) * model._work(inputs)):
+        return model.parses(model.analyse(inputs), n_best, **settings)

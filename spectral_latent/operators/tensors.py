@@ -17,7 +17,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._compiled import check_column, check_range, compiled_exact_pass, read_only
+from spectral_latent._compiled import check_column, check_range, read_only
 from spectral_latent.trees import FloatArray, IntArray, ranges
 
 __all__ = ["Tensor", "Tensors", "read_only_view"]
@@ -271,10 +271,23 @@ class Tensors(Sequence[Tensor]):
         (array([0, 0, 1]), array([0, 1, 0]), array([1., 5., 3.]))
         """
         m_a = self.shapes[:, 0]
-        sums = np.empty(int(m_a.sum()))
-        _sum_rows(self.shapes, self.terms, self.offset, read_only_view(self.data), sums)
         place, tensor = ranges(np.zeros_like(m_a), m_a)
-        return tensor, place, sums
+        # The weight of a column of the matrix (m_a, Q): Σ second · Σ third of a term, and 1 without terms.
+        last = np.cumsum(self.widths)
+        term, which = ranges(np.zeros_like(self.terms), self.terms)
+        weight = np.ones(self.widths.sum())
+        at = (last - self.widths)[which] + term
+        first = (self.offset[:-1] + m_a * self.widths)[which]
+        for length in (self.shapes[which, 1], self.shapes[which, 2]):
+            entry, row = ranges(first + term * length, first + (term + 1) * length)
+            weight[at] *= np.bincount(row, self.data[entry], len(which))
+            first = first + self.terms[which] * length
+        # Sum the rows of each matrix with these weights.
+        width = self.widths[tensor]
+        begin = self.offset[tensor] + place * width
+        entry, row = ranges(begin, begin + width)
+        column, _ = ranges((last - self.widths)[tensor], last[tensor])
+        return tensor, place, np.bincount(row, self.data[entry] * weight[column], len(tensor)).astype(float)
 
     def with_data(self, data: FloatArray) -> Tensors:
         """Replace the numbers; the layout stays.
@@ -330,33 +343,3 @@ def read_only_view(column: NDArray[Any]) -> NDArray[Any]:
     view = np.ascontiguousarray(column).view()
     view.setflags(write=False)
     return view
-
-
-@compiled_exact_pass
-def _sum_rows(shapes: IntArray, terms: IntArray, offset: IntArray, data: FloatArray, sums: FloatArray) -> None:
-    """Sum each tensor over its second and third leg; the sums (Σ m_a,) of a tensor are neighbours."""
-    row = 0
-    for r in range(len(terms)):
-        m_a = shapes[r, 0]
-        m_b = shapes[r, 1]
-        m_c = shapes[r, 2]
-        n_terms = terms[r]
-        width = n_terms if n_terms > 0 else m_b * m_c
-        for i in range(m_a):
-            sums[row + i] = 0.0
-        for q in range(width):
-            # The weight of a column of the matrix: Σ second · Σ third of a term, and 1 without terms.
-            weight = 1.0
-            if n_terms > 0:
-                second = offset[r] + n_terms * m_a + q * m_b
-                third = offset[r] + n_terms * (m_a + m_b) + q * m_c
-                weight = 0.0
-                for j in range(m_b):
-                    weight += data[second + j]
-                total = 0.0
-                for k in range(m_c):
-                    total += data[third + k]
-                weight *= total
-            for i in range(m_a):
-                sums[row + i] += weight * data[offset[r] + i * width + q]
-        row += m_a
