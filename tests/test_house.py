@@ -405,19 +405,19 @@ VERBS = {
     "sizes",
     "parse",
 }
-N_TYPES = 366
+N_TYPES = 367
 N_FILES = 218
 LINES: dict[str, tuple[int, int]] = {
     "spectral_latent": (79, 6),
     "_version": (38, 3),
-    "_numba": (127, 17),  # all that needs numba, which `_compiled` held, so that it is imported with the first code
-    "_compiled": (256, 54),  # and short inputs that Python runs by itself
+    "_numba": (227, 41),  # all that needs numba, which `_compiled` held, so that it is imported with the first code
+    "_compiled": (183, 42),  # and short inputs that Python runs by itself
     "_names": (14, 4),
     "_texts": (12, 5),
     "_options": (253, 65),
     "_threads": (61, 10),  # trees are made without searches for garbage, which took as long as making them
     "trees": (694, 280),
-    "operators": (706, 312),
+    "operators": (690, 311),
     "ready": (57, 22),
     "files": (1199, 371),  # exports for packages on top; batches without searches for garbage
     "inference": (1862, 539),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
@@ -426,9 +426,9 @@ LINES: dict[str, tuple[int, int]] = {
     "inspection": (396, 176),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
     "tokenisation": (223, 48),
-    "model": (1140, 540),  # and surprisal summed over the regions of a table
+    "model": (1144, 541),  # and surprisal summed over the regions of a table
     "lexicon": (1276, 417),  # words are encoded together; what smoothing needs of words is kept for all grammars
-    "grammar": (2035, 553),
+    "grammar": (2038, 554),
     "constituency": (2883, 896),  # exports for packages on top; batches without searches for garbage
     "sequence": (3356, 952),
     "automata": (892, 267),
