@@ -47,17 +47,17 @@ _COMMON: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrap
 _parts: list[tuple[Callable[..., Any], dict[str, Any]]] = []  # the parts that numba does not know yet
 _lock = Lock()
 _is_short: ContextVar[bool] = ContextVar("_is_short", default=False)  # whether Python runs functions by itself
-_left = 20_000.0  # the work of a process that takes Python as long as to load the code
+_left = 20_000.0  # how much more work is short in this process
 
 
 @contextmanager
 def by_python(work: float) -> Iterator[None]:
     """Run a block in which Python itself runs the functions that `compiler` decorates, if the block is short.
 
-    The first blocks of a process are short, until their work adds up to that of a sentence of 27 words; what they
-    compute has other last digits.  After a longer block, none is short.
+    The first blocks of a process are short, until their work adds up to 20,000, which takes Python as long as to load
+    compiled code; what they compute has other last digits.  After a longer block, none is short.
 
-    work: the cubes of the numbers of words, added up over the sentences of the block."""
+    work: the cubes of the sizes of the block's inputs, added up."""
     global _left
     is_short = work <= _left
     _left = _left - work if is_short else 0.0

@@ -107,7 +107,7 @@ class Parser(
         return Tokenisation(frozenset(self.members[0].lexicon.words))
 
     def _work(self, inputs: Sequence[Partial[Sentence, Constraints]]) -> float:
-        """Add up the cubes of the numbers of words."""
+        """Add up the cubes of the numbers of words: one sentence of 27 words, or several shorter ones, are short."""
         return sum(len(self._words(given.sentence)) ** 3 for given in inputs)
 
     def surprisal(self, sentence: Sentence | Partial[Sentence, Constraints], unit: Unit = "bits") -> Surprisal:
