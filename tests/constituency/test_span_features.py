@@ -7,7 +7,7 @@ from spectral_latent.constituency.tree import ChainLabels
 from spectral_latent.model.parts import Parts
 
 LABELS = ChainLabels([("N",), ("V",), ("A",), ("NP",), ("S", "VP")])
-WORDS = ["walks", "talks", "walks", "walked", "talks", "talked"]
+WORDS = ["walks", "looks", "Walks", "walked", "looks", "talked"]
 TEMPLATES = {
     ("parent", "ends of parent"),
     ("left", "right"),
@@ -17,6 +17,7 @@ TEMPLATES = {
     ("word first", "word after first part"),
     ("tag first", "word at last part"),
     ("ending first",),
+    ("form first",),
     ("tag first", "tag last"),
 }
 
@@ -62,6 +63,7 @@ def named_values(parts: Parts, row: int) -> dict[str, object]:
         "tag first": tags[i],
         "tag last": tags[j - 1],
         "ending first": WORDS[i][-2:],
+        "form first": (WORDS[i][0].isupper(), WORDS[i][-3:]),
     }
 
 

@@ -85,6 +85,16 @@ def test_pieces_and_relations_of_a_word() -> None:
     assert not {name for name, _ in feature_names(model, "Anna")} & {"~", "<", ">"}  # no one but itself
 
 
+def test_pieces_of_a_long_word() -> None:
+    """Lengths up to 12, the first 6 of its classes without runs, up to 5 last and 4 first characters."""
+    word = "aB1-c.D2ef12345"
+    columns = np.array([0, 1]), np.array([0, 1]), np.array([2.0, 1.0])
+    model = SpellingModel.train([word, "b"], *columns, options=SpellingOptions(min_count=1, least=0.0))
+    pieces = {name for name, at in feature_names(model, word) if at < 0}
+    ends = {"-5", "-45", "-345", "-2345", "-12345", "^a", "^ab", "^ab1", "^ab1-"}
+    assert pieces == {"b", "l12", "sxXd-x.", "fx", *("c" + kind for kind in "xXd-."), *ends}
+
+
 def test_opening_a_sentence_is_a_feature() -> None:
     vocabulary = ["Green", "Brown", "Paris", "Rome"]
     columns = np.array([0, 1, 2, 3, 2, 3]), np.array([0, 0, 1, 1, 1, 1])

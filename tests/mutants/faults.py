@@ -173,7 +173,12 @@ def _parts(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
         children = list(ast.iter_child_nodes(node))
     for child in children:
         is_text = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
-        if not is_text and not isinstance(child, ast.Raise | ast.Assert | ast.JoinedStr | ast.FunctionDef):
+        is_check = isinstance(child, ast.keyword) and child.arg == "strict"  # of `zip`
+        if (
+            not is_text
+            and not is_check
+            and not isinstance(child, ast.Raise | ast.Assert | ast.JoinedStr | ast.FunctionDef)
+        ):
             if isinstance(child, ast.expr | ast.stmt):
                 yield child
             yield from _parts(child)
