@@ -136,6 +136,7 @@ def test_its_sums_are_those_of_training_on_the_same_trees() -> None:
     np.testing.assert_allclose(coarse.leaf, theirs.leaf, rtol=0.01)  # unseen words depend on the order of features
 
 
+@pytest.mark.slow
 def test_it_learns_about_as_well_as_a_parser_trained_from_the_beginning(require_corpus: Callable[[str], Any]) -> None:
     require_corpus("treebank")
     trees = list(constituency_trees("nltk:treebank"))[:700]

@@ -19,7 +19,7 @@ from spectral_latent.constituency import (
 from spectral_latent.constituency.tree import list_constituents
 from spectral_latent.corpora import constituency_trees, parse_brackets, parse_partial
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.model import Partial
+from spectral_latent.model import Parse, Partial
 
 TREES = """
 (S (A a) (S (A a) (B b)) (C c))
@@ -69,6 +69,12 @@ def model() -> ConstituencyModel:
     return model_of()
 
 
+@pytest.fixture(scope="module")
+def every(model: ConstituencyModel) -> list[Parse]:
+    """All trees of the words."""
+    return [parse for parse in model.parse_nbest(WORDS, 10_000) if parse.sign]
+
+
 def obeys(tree: Phrase, constraints: PhraseConstraints) -> bool:
     """Tell whether a tree obeys constraints, by a list of its constituents."""
     found: list[tuple[int, int, str]] = []
@@ -98,12 +104,13 @@ def obeys(tree: Phrase, constraints: PhraseConstraints) -> bool:
 
 
 @pytest.mark.parametrize("constraints", CONSTRAINTS, ids=range(len(CONSTRAINTS)))
-def test_charts_are_sums_over_the_trees_that_obey(model: ConstituencyModel, constraints: PhraseConstraints) -> None:
+def test_charts_are_sums_over_the_trees_that_obey(
+    model: ConstituencyModel, every: list[Parse], constraints: PhraseConstraints
+) -> None:
     """And parses are the trees that obey, with the probabilities that they have without constraints.
 
     The chart has only children that rules allow.
     """
-    every = [parse for parse in model.parse_nbest(WORDS, 10_000) if parse.sign]
     wanted = {parse.tree: parse.log for parse in every if obeys(parse.tree, constraints)}
     assert 0 < len(wanted) < len(every)
     (chart,) = model.chart([model.checked(Partial(tuple(WORDS), constraints))])

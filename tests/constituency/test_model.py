@@ -273,7 +273,7 @@ def test_long_sentences_and_deep_trees(model: ConstituencyModel) -> None:
     assert np.isfinite(model.score([deep]).log[0])
 
 
-@pytest.mark.corpus
+@pytest.mark.slow
 def test_treebank_sample_dev_floor(require_corpus: Callable[[str], Any]) -> None:
     """Guards accuracy on every third tree of real text; measured 82.9 and 85.7, with a plain PCFG at 69.
 
@@ -291,7 +291,7 @@ def test_treebank_sample_dev_floor(require_corpus: Callable[[str], Any]) -> None
         assert sum(parse.is_fallback for parse in parses) <= 2
 
 
-@pytest.mark.corpus
+@pytest.mark.slow
 def test_icepahc_dev_floor(shared_file: Callable[[str], Path]) -> None:
     """Guards the first 1,500 training trees, read as they are, on trees of another text and century.
 

@@ -114,6 +114,7 @@ def test_choices_are_those_of_cross_validation() -> None:
     assert len(steps) < 50  # numbers of states that are clearly worse are given up
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [2, 6])
 def test_the_chosen_estimator_is_as_good_as_the_others(m: int) -> None:
     """On other sequences, of two random models; the tolerance is two standard errors."""
