@@ -302,3 +302,10 @@ def test_strings_with_symbols_that_training_did_not_see_are_possible(estimator: 
 def test_a_missing_symbol_is_no_symbol() -> None:
     with pytest.raises(ValueError):
         probabilistic(3, 2)(["a", None])
+
+
+def test_the_empty_string_has_at_least_its_share_of_the_floor() -> None:
+    """As each of two symbols and the end has; a third of 0.3."""
+    automaton = WeightedAutomaton.train(["ab", "abab", "b", "aab"] * 30, AutomatonOptions(n_states=2, floor=0.3))
+    assert automaton(()) < 0.1
+    assert np.exp(automaton.log_probabilities([""])) == pytest.approx(0.1)

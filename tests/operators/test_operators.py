@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from benchmarks.papers.known_grammars import change_basis
 from spectral_latent.inference import tree_weights
-from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.operators import ExpectedCounts, ObservableOperators, Tensor
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
 from tests.oracles import Lpcfg, columns, random_numbers, rules_of, tree_strategy
 
@@ -130,3 +130,41 @@ def test_singular_values_of_another_shape_are_refused(trees: list[tuple], seed: 
     assert replace(operators, singular_values=np.ones((3, 5))).singular_values is not None
     with pytest.raises(ValueError, match=r"singular values have shape .*, and must have \(3, 5 or more\)"):
         replace(operators, singular_values=np.ones(shape))
+
+
+@given(treebanks, seeds, st.floats(0.5, 3.0))
+def test_expected_counts_add_up_and_terms_that_no_tree_uses_count_nothing(
+    trees: list[tuple], seed: int, factor: float
+) -> None:
+    operators = random_model(trees, seed).operators()
+    parts = (operators.root, operators.leaf, operators.unary)
+    one = ExpectedCounts(
+        operators.rules,
+        operators.states,
+        *map(np.abs, parts),
+        operators.binary.with_data(np.abs(operators.binary.data)),
+        2.0,
+    )
+    other = replace(
+        one,
+        root=factor * one.root,
+        leaf=factor * one.leaf,
+        unary=factor * one.unary,
+        binary=one.binary.with_data(factor * one.binary.data),
+        log_likelihood=3.0,
+    )
+    both = one + other
+    assert both.log_likelihood == 5.0
+    for found, part in (
+        (both.root, one.root),
+        (both.leaf, one.leaf),
+        (both.unary, one.unary),
+        (both.binary.data, one.binary.data),
+    ):
+        np.testing.assert_allclose(found, (1.0 + factor) * part)
+    nothing = replace(one, binary=one.binary.with_data(0.0 * one.binary.data)).counts()
+    for tensor, counted, zero in zip(one.binary, one.counts().binary, nothing.binary, strict=True):
+        assert not zero.to_dense().any()
+        if tensor.n_terms:
+            np.testing.assert_allclose(counted.second.sum(axis=1), 1.0)
+            np.testing.assert_allclose(counted.to_dense().sum(axis=(1, 2)), tensor.first.sum(axis=0))
