@@ -4,7 +4,6 @@ import re
 import string
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,7 +12,7 @@ from nltk.tree import Tree
 
 from spectral_latent.constituency import Changes, clean
 from spectral_latent.constituency.tree import Phrase
-from spectral_latent.corpora import CorpusError, parse_brackets, phrase_from_nltk, read_brackets
+from spectral_latent.corpora import CorpusError, parse_brackets, phrase_from_nltk
 from tests.processes import is_linear
 
 # NLTK separates tokens at any Unicode white space, and takes \( for a bracket within a word.
@@ -84,12 +83,6 @@ def test_errors_name_source_and_line(text: str, line: int, problem: str) -> None
     assert problem in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["", " \n\t"])
-def test_no_trees(text: str) -> None:
-    with pytest.raises(CorpusError, match=r"empty\.mrg: no trees"):
-        list(parse_brackets(text, "empty.mrg"))
-
-
 @given(st.text("()ab \n", max_size=40))
 def test_any_text_gives_trees_or_the_error(text: str) -> None:
     try:
@@ -97,19 +90,6 @@ def test_any_text_gives_trees_or_the_error(text: str) -> None:
     except CorpusError:
         return
     assert [read_one(tree.bracketed()) for tree in trees] == trees
-
-
-def test_files(tmp_path: Path) -> None:
-    file = tmp_path / "a.mrg"
-    file.write_bytes("\ufeff(NN perché)\r\n(NN caffè)\r\n".encode())
-    assert [word for tree in read_brackets(file) for word in tree.words()] == ["perché", "caffè"]
-    file.write_bytes(b"(NN a)\n(NN caf\xe8)\n")
-    with pytest.raises(CorpusError, match=r"a\.mrg, line 2, byte 8: 0xe8 is not UTF-8; convert"):
-        read_brackets(file)
-    with pytest.raises(CorpusError, match=r"none\.mrg: No such file"):
-        read_brackets(str(tmp_path / "none.mrg"))
-    with pytest.raises(CorpusError, match=r"directory|denied"):
-        read_brackets(tmp_path)
 
 
 def test_depth_is_limited_by_memory_alone() -> None:

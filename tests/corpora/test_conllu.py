@@ -38,18 +38,6 @@ def test_ranges_are_kept_and_empty_nodes_are_passed_over(sentence: DependencySen
     assert list(parse_conllu("\n".join(lines))) == [sentence._replace(comments=(), ranges=tuple(ranges))]
 
 
-@given(st.lists(sentences(), min_size=1, max_size=3), st.data())
-def test_line_ends_marks_and_empty_lines_mean_nothing(sentences: list[DependencySentence], data: st.DataObject) -> None:
-    text = written(sentences)
-    for _ in range(data.draw(st.integers(0, 2))):
-        text = text.removesuffix("\n")
-    blank = data.draw(st.sampled_from([" ", "\t", " \t\t"]))
-    spread = "\n".join(line or "\n" * data.draw(st.integers(0, 2)) + blank for line in text.split("\n"))
-    mark = data.draw(st.sampled_from(["", "\ufeff"]))
-    assert list(parse_conllu(mark + spread)) == sentences
-    assert list(parse_conllu(mark + spread.replace("\n", "\r\n"))) == sentences
-
-
 @given(st.lists(sentences(), min_size=1, max_size=3), st.integers(1, 10**6))
 def test_the_first_line_has_the_number_that_is_given(sentences: list[DependencySentence], line: int) -> None:
     text = written(sentences)
@@ -129,12 +117,6 @@ def test_errors_name_source_and_line(text: str, line: int, problem: str) -> None
         assert ";" in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["", "\n \n", "# only\n# comments\n"])
-def test_no_sentences(text: str) -> None:
-    with pytest.raises(CorpusError, match=r"empty\.conllu: no sentences; give CoNLL-U"):
-        list(parse_conllu(text, "empty.conllu"))
-
-
 def test_sentences_before_an_error_are_given() -> None:
     sentences = parse_conllu(f"{GOOD}{GOOD}x\n")
     assert [next(sentences).heads, next(sentences).heads] == [(2, 0), (2, 0)]
@@ -162,17 +144,6 @@ def test_any_lines_give_sentences_or_the_error(some: list[str], before: list[str
 def test_any_text_is_refused_with_the_error(text: str) -> None:
     with pytest.raises(CorpusError):
         list(parse_conllu(text))
-
-
-def test_files(tmp_path: Path) -> None:
-    file = tmp_path / "a.conllu"
-    file.write_bytes("\ufeff1\tperché\t_\t_\t_\t_\t_\t_\t_\t_\r\n\r\n".encode())
-    assert [sentence.forms for sentence in read_conllu(file)] == [("perché",)]
-    file.write_bytes(b"# a\n1\tcaf\xe8\n")
-    with pytest.raises(CorpusError, match=r"a\.conllu, line 2, byte 6: 0xe8 is not UTF-8; convert"):
-        read_conllu(file)
-    with pytest.raises(CorpusError, match=r"none\.conllu: No such file"):
-        read_conllu(str(tmp_path / "none.conllu"))
 
 
 def test_long_sentences_take_linear_time() -> None:

@@ -73,15 +73,6 @@ def test_errors_name_source_and_line(text: str, line: int, token: str) -> None:
     assert str(caught.value) == f"brown.pos, line {line}: {token} is not a word/TAG; tag every word, as in dog/NN"
 
 
-@pytest.mark.parametrize("text", ["", "\n \t\r\n"])
-def test_no_sentences(text: str, tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match=r"empty\.pos: no sentences; give lines such as the/DT dog/NN"):
-        list(parse_tagged(text, "empty.pos"))
-    (tmp_path / "empty.txt").write_text(text)
-    with pytest.raises(CorpusError, match=r"empty\.txt: no words; give a sentence a line"):
-        sentences(tmp_path / "empty.txt")
-
-
 @given(st.text(string.printable, max_size=30))
 def test_any_text_gives_sentences_or_the_error(text: str) -> None:
     try:
