@@ -65,6 +65,7 @@ def test_the_likelihood_rises_and_smoothing_leaves_no_string_out() -> None:
     assert np.isfinite(log_likelihood(Strings.of([(2, 2, 2, 2, 2), (), (0,) * 40]), automaton))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_choice_is_as_good_as_each_number_of_states(seed: int, caplog: pytest.LogCaptureFixture) -> None:
     truth = probabilistic(seed, 5)

@@ -54,6 +54,7 @@ def test_too_few_examples_are_refused_with_the_number_that_would_do() -> None:
     assert Jackknife(len, range(190), 19).whole == 190
 
 
+@pytest.mark.slow
 def test_intervals_of_a_spectral_grammar_cover_the_truth() -> None:
     """Nominal 95 % intervals; 6 samples of 21 correlated estimates each, so that 85 % is far below chance."""
     found = measure(PROBLEMS[0], "no smoothing", n_trees=2000, n_samples=6)
