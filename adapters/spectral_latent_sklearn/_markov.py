@@ -19,8 +19,8 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any, Literal, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +29,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
-from spectral_latent.estimation import EM, STARTS, EstimatorOptions, n_near
+from spectral_latent.estimation import EM, STARTS, Estimator, EstimatorOptions, n_near
 from spectral_latent.sequence import (
     Alphabet,
     GaussianLearner,
@@ -70,8 +70,13 @@ class MarkovEstimator(BaseEstimator):
 
     Fitted, it has `startprob_` (m,) and `transmat_` (m, m)."""
 
+    _choices: ClassVar[Mapping[str, Sequence[str]]]  # the values of parameters that are names
+
     n_components: int
     estimator: str
+    n_init: int
+    tol: float
+    n_iter: int
     random_state: Any
     startprob_: FloatArray
     transmat_: FloatArray
@@ -90,11 +95,25 @@ class MarkovEstimator(BaseEstimator):
     def _emit(self, state: IntArray, rng: np.random.Generator) -> NDArray[Any]:
         """Draw the observations (n, d) of states (n,)."""
 
-    def _check_counts(self, n_rows: int) -> None:
-        """Raise ValueError if the number of states is out of range, or larger than the number of rows."""
+    def _checked(self, n_rows: int, states: ArrayLike | None, *, has_gaps: bool) -> BoolArray | None:
+        """Check the parameters against N rows, some of which may be missing; tell which states (N, m) each may have."""
+        check_count("n_init", self.n_init)
         check_count("n_components", self.n_components)
+        for name, choices in self._choices.items():
+            if (value := getattr(self, name)) not in choices:
+                raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
         if n_rows < self.n_components:
             raise ValueError(f"{self.n_components} states need as many positions, not {n_rows}")
+        allowed = allowed_states(states, n_rows, int(self.n_components))
+        if (has_gaps or allowed is not None) and self.estimator not in _CLIMBING:
+            raise ValueError(f"missing values and known states need EM, not {self.estimator}; choose moments-em")
+        return allowed
+
+    def _estimator_of(self, name: str, lengths: IntArray) -> Estimator:
+        """Choose the settings of an estimator for sequences of given lengths (T,); `tol` is for a position."""
+        return EstimatorOptions(name, int(self.n_components)).with_settings(
+            iterations=self.n_iter, tolerance=self.tol * float(lengths.mean()), seed=seed_of(self.random_state)
+        )
 
     def _warn_of_fewer(self, n_states: int) -> None:
         """Warn if a model has fewer states than it was asked for."""
@@ -206,8 +225,8 @@ class MarkovEstimator(BaseEstimator):
         return self._emit(state, rng), state
 
 
-_ESTIMATORS = ("spectral", "em", "moments-em", "anchors")
 _STOP = 0.5
+_CLIMBING = ("moments-em", "em")  # the estimators with EM
 _ONE_COLUMN = (
     "X has one column, with an observation in each row: join sequences, np.concatenate(sequences).reshape(-1, 1), and "
     "give lengths=[len(each) for each in sequences]"
@@ -252,6 +271,8 @@ class SpectralHMM(MarkovEstimator):
     0.0
     """
 
+    _choices: ClassVar[Mapping[str, Sequence[str]]] = {"estimator": ("spectral", "em", "moments-em", "anchors")}
+
     def __init__(
         self,
         n_components: int = 1,
@@ -294,35 +315,32 @@ class SpectralHMM(MarkovEstimator):
         Raises ValueError for several columns, for objects that are not categories, for categories that `categories`
         lacks, for lengths that do not sum to N, for fewer positions than states, for parameters out of range, and for
         missing rows or known states with an estimator without EM."""
-        check_count("n_init", self.n_init)
-        if self.estimator not in _ESTIMATORS:
-            raise ValueError(f"estimator must be one of {', '.join(_ESTIMATORS)}, not {self.estimator!r}")
         column = self._column(X, reset=True)
         is_missing = missing_in(column)
         if is_missing.all():
             raise ValueError("all rows of X are missing")
         seen = categories_in(column[~is_missing])
-        self._check_counts(len(column))
-        allowed = allowed_states(states, len(column), int(self.n_components))
+        allowed = self._checked(len(column), states, has_gaps=bool(is_missing.any()))
         self.categories_ = np.unique(seen) if self.categories is None else named_categories(self.categories)
         numbers = self._numbers(column)
         count = np.bincount(numbers[numbers >= 0], minlength=len(self.categories_)).astype(np.float64)
         unseen = Alphabet.unseen_tokens(count[count > 0])
         self.unseen_ = unseen / (unseen + count.sum())
-        cuts = np.cumsum(lengths_of(lengths, len(column), y, groups))[:-1]
+        sizes = lengths_of(lengths, len(column), y, groups)
+        cuts = np.cumsum(sizes)[:-1]
         sequences = [row.tolist() for row in np.split(numbers, cuts)]
         for name in {"startprob_", "transmat_", "emissionprob_"} & vars(self).keys():
             delattr(self, name)
         if allowed is not None or is_missing.any():
             of_rows = np.ones((len(column), int(self.n_components)), dtype=bool) if allowed is None else allowed
-            self._learn_partly(sequences, np.split(of_rows, cuts))
+            self._learn_partly(sequences, np.split(of_rows, cuts), sizes)
         else:
-            self._learn(sequences)
+            self._learn(sequences, sizes)
         self._keep_n_near(getattr(self.model_, "reached", ()))
         return self
 
-    def _learn(self, sequences: list[list[int]]) -> None:
-        """Learn from sequences of the numbers of categories."""
+    def _learn(self, sequences: list[list[int]], lengths: IntArray) -> None:
+        """Learn from sequences of the numbers of categories; lengths: (T,)."""
         self.model_: Any
         if self.estimator == "anchors":
             words = ([str(x) for x in row] for row in sequences)
@@ -330,29 +348,24 @@ class SpectralHMM(MarkovEstimator):
             self._take(self.model_.hidden, self.model_.words)
             self._warn_of_fewer(len(self.startprob_))
             return
-        self.model_ = LatentHMM.train(sequences, self._options(sequences, self.estimator))
+        self.model_ = LatentHMM.train(sequences, self._options(self.estimator, lengths))
         n_states = self.model_.grammar.n_states
         if self.estimator != "spectral":
             self._take(self.model_.hidden, self.model_.observations.known)
             hidden = HiddenMarkov(self.startprob_, self.transmat_, np.full(n_states, _STOP), self.emissionprob_)
-            n_states = supported_states(Sequences.of(sequences), hidden, self.tol * sum(map(len, sequences)))
+            n_states = supported_states(Sequences.of(sequences), hidden, self.tol * float(lengths.sum()))
         self._warn_of_fewer(n_states)
 
-    def _learn_partly(self, sequences: list[list[int]], allowed: list[BoolArray]) -> None:
+    def _learn_partly(self, sequences: list[list[int]], allowed: list[BoolArray], lengths: IntArray) -> None:
         """Learn where categories are missing (-1) or states are known; allowed: (T_i, m) for each sequence."""
-        if self.estimator not in ("em", "moments-em"):
-            raise ValueError(f"missing rows and known states need EM, not {self.estimator}; choose moments-em or em")
         rows = [[None if x < 0 else x for x in row] for row in sequences]
         known = [[frozenset(np.flatnonzero(each).tolist()) for each in row] for row in allowed]
-        self.model_ = LatentHMM.train_partly(rows, known, self._options(sequences, "em"))
+        self.model_ = LatentHMM.train_partly(rows, known, self._options("em", lengths))
         self._take(self.model_.hidden, self.model_.observations.known)
 
-    def _options(self, sequences: list[list[int]], name: str) -> HMMOptions:
+    def _options(self, name: str, lengths: IntArray) -> HMMOptions:
         """Choose the settings of a latent hidden Markov model, which maximises the likelihood of observations alone."""
-        mean_length = sum(map(len, sequences)) / len(sequences)
-        estimator = EstimatorOptions(name, int(self.n_components)).with_settings(
-            iterations=self.n_iter, tolerance=self.tol * mean_length, seed=seed_of(self.random_state)
-        )
+        estimator = self._estimator_of(name, lengths)
         if not isinstance(estimator, EM):
             return HMMOptions(estimator, choose_states=False)
         return HMMOptions(
@@ -479,10 +492,6 @@ def _anchor_options(n_states: int) -> AnchorOptions:
     )
 
 
-_GAUSSIAN_ESTIMATORS = ("moments-em", "moments")
-_COVARIANCES = ("diag", "full")
-
-
 class SpectralGaussianHMM(MarkovEstimator):
     """A hidden Markov model with Gaussian emissions.  A number that is NaN is missing, in training and in use.
 
@@ -508,6 +517,11 @@ class SpectralGaussianHMM(MarkovEstimator):
     (array([0., 9.]), array([[0, 1],
            [1, 0]]))
     """
+
+    _choices: ClassVar[Mapping[str, Sequence[str]]] = {
+        "estimator": ("moments-em", "moments"),
+        "covariance_type": ("diag", "full"),
+    }
 
     def __init__(
         self,
@@ -544,29 +558,15 @@ class SpectralGaussianHMM(MarkovEstimator):
         Raises ValueError for infinite numbers, for a column without numbers, for NaN or known states with the estimator
         "moments", for known states of which the data support fewer, for lengths that do not sum to N, for fewer
         positions than states, and for parameters out of range."""
-        check_count("n_init", self.n_init)
-        for name, value, choices in (
-            ("estimator", self.estimator, _GAUSSIAN_ESTIMATORS),
-            ("covariance_type", self.covariance_type, _COVARIANCES),
-        ):
-            if value not in choices:
-                raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
         if not self.min_covar > 0.0:
             raise ValueError(f"min_covar must be above 0, not {self.min_covar!r}")
         x = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
-        self._check_counts(len(x))
         is_missing = np.isnan(x)
         if (is_lost := is_missing.all(axis=0)).any():
             raise ValueError(f"column {int(is_lost.argmax())} of X has no number; leave it out")
-        if self.estimator == "moments" and is_missing.any():
-            raise ValueError("the estimator moments needs all numbers, but X has NaN; choose moments-em")
-        allowed = allowed_states(states, len(x), int(self.n_components))
-        if self.estimator == "moments" and allowed is not None:
-            raise ValueError("the estimator moments cannot use known states; choose moments-em")
+        allowed = self._checked(len(x), states, has_gaps=bool(is_missing.any()))
         sizes = lengths_of(lengths, len(x), y, groups)
-        options = EstimatorOptions(self.estimator, int(self.n_components)).with_settings(
-            iterations=self.n_iter, tolerance=self.tol * len(x) / len(sizes), seed=seed_of(self.random_state)
-        )
+        options = self._estimator_of(self.estimator, sizes)
         learner = GaussianLearner(x, sizes, self.covariance_type, self.min_covar, allowed)
         best, _, reached = train_gaussian(learner, options, int(self.n_init))
         self.startprob_ = best.initial
