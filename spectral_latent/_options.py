@@ -152,6 +152,7 @@ class Options:
 
     kinds: ClassVar[dict[str, type[Options]] | None] = None  # the classes by name, where a field may have several
     later: ClassVar[frozenset[str]] = frozenset()  # fields that files lack which are older than the field
+    earlier: ClassVar[frozenset[str]] = frozenset()  # settings of older files that say nothing of a trained model
 
     def __post_init__(self) -> None:
         check_fields(self)

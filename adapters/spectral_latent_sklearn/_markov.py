@@ -247,10 +247,10 @@ class SpectralHMM(MarkovEstimator):
 
     n_components: m, the largest number of states.
     estimator: the way to learn.  "moments-em" is Baum-Welch from the states that moments show and from random starts.
-    "em" is Baum-Welch from random starts.  Both maximise what `score` computes: all starts climb together, and the
-    best three to the end (`spectral_latent.estimation.starts`).  "anchors" is the anchor method, which is consistent if
-    every state has a category of its own.  "spectral" is the method of moments, which has no states: it predicts and
-    samples observations.  Neither of these two climbs from a start.
+    "em" is Baum-Welch from random starts.  Both maximise what `score` computes: all starts climb together, and those
+    that fall behind are given up (`spectral_latent.estimation.starts`).  "anchors" is the anchor method, which is
+    consistent if every state has a category of its own.  "spectral" is the method of moments, which has no states: it
+    predicts and samples observations.  Neither of these two climbs from a start.
     n_init: the number of random starts.
     tol: Baum-Welch ends when the mean log-likelihood of a position rises by less than `tol` in an iteration.
     n_iter: the largest number of iterations of Baum-Welch from each start.
@@ -499,7 +499,7 @@ class SpectralGaussianHMM(MarkovEstimator):
     covariance_type: the form of covariance matrices, "diag" or "full".
     estimator: the way to learn.  "moments" is the method of moments, on cells into which observations are divided in
     three ways; the likeliest model is kept.  It is consistent for emissions of any form, but needs many positions.
-    "moments-em" is EM from these three models and from random starts; all climb together, and the best three to the end
+    "moments-em" is EM from these three models and from random starts, which climb together
     (`spectral_latent.estimation.starts`).
     n_init: the number of random starts.
     min_covar: the smallest variance in any direction.

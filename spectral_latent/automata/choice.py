@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -15,10 +15,8 @@ from spectral_latent.automata.options import AutomatonEstimator, AutomatonOption
 from spectral_latent.automata.probabilistic import (
     Strings,
     climb,
-    climb_from_starts,
     draw_automaton,
     log_likelihood,
-    n_iterations_from,
     smooth,
 )
 from spectral_latent.trees import FloatArray
@@ -31,16 +29,14 @@ _FOLDS = 10  # a tenth of the strings is held out
 _LEAST = 20  # the least number of strings of which some are held out
 _N_STATES = 8  # the number of states if there are fewer strings
 _SPECTRAL = (1, 2, 4, 8, 16, 32, 64)  # numbers of states
-_CLIMBING = (4, 16, 32, 64, 128)
+_CLIMBING = (4, 16, 32, 64)
+_NUMBERS = 4  # an automaton has at most as many numbers for each prefix of the strings
 _FIRST = 30  # iterations of EM, after which automata are compared
 _ITERATIONS = 120  # the largest number of further iterations of EM, and of iterations without a choice
-_MORE = 40  # iterations that the budget must leave for the best automaton of each estimator
 _SYMBOLS = 200_000  # symbols that are counted to compare spectral automata
 _LAST = 10  # iterations on all strings, after the choice
-_PLACE, _PAIR = 5e-7, 2.7e-10  # seconds of an iteration for each prefix of a string, and for each pair of states there
-_CLEAR = 0.02  # nats a string: larger automata are not tried once they are clearly worse
 _FAR = 0.5  # nats a string: an estimator is given up if it is so far behind another one with as many states
-_GAIN = 1e-3  # nats a string that justify twice the states
+_GAIN = 1e-3  # nats a string that justify more states
 _SHARES = (1e-2, 1e-3, 1e-4, 1e-5)  # choices of the share of smoothing
 _Row = tuple[int, ...]
 
@@ -48,13 +44,13 @@ _Row = tuple[int, ...]
 class Trial(NamedTuple):
     """An automaton that was tried.
 
-    nats: the mean log-likelihood of a held-out string.
-    seconds: the computed seconds of an iteration of EM; 0 for spectral automata."""
+    nats: the log-likelihood of the held-out strings.
+    reached: that of each start of EM; empty for spectral automata."""
 
     estimator: AutomatonEstimator
     n_states: int
     nats: float
-    seconds: float
+    reached: tuple[float, ...] = ()
 
 
 def _hankel(rows: Sequence[_Row], n_symbols: int, options: AutomatonOptions) -> Hankel:
@@ -63,28 +59,30 @@ def _hankel(rows: Sequence[_Row], n_symbols: int, options: AutomatonOptions) -> 
     return Hankel.of(values, frequent_strings(values, options.length, options.size), n_symbols)
 
 
-def train_automaton(rows: Sequence[_Row], n_symbols: int, options: AutomatonOptions) -> Factorisation:
-    """Train an automaton with a given number of states."""
+def train_automaton(
+    rows: Sequence[_Row], n_symbols: int, options: AutomatonOptions
+) -> tuple[Factorisation, tuple[float, ...]]:
+    """Train an automaton with a given number of states; also return what each start of EM reached."""
     assert options.n_states is not None
     if options.estimator == "spectral":
         hankel = _hankel(rows, n_symbols, options)
-        return hankel.factorise(options.n_states, hankel.weights(options.pseudo / len(rows))).of_strings(
-            options.counted
-        )
+        numbers = hankel.factorise(options.n_states, hankel.weights(options.pseudo / len(rows)))
+        return numbers.of_strings(options.counted), ()
     kept, held_out = _hold_out(rows, options.seed)
     is_markov = options.estimator == "hmm"
     strings = Strings.of(kept)
     others = Strings.of(held_out) if held_out else None
-    found, _ = climb_from_starts(
-        strings, n_symbols, options.n_states, _seeds(options), _ITERATIONS, others, is_markov=is_markov
-    )
-    return _finished(found, rows, held_out, is_markov)
+    starts = _starts(strings, n_symbols, options)
+    found, reached = climb(strings, starts, _ITERATIONS, others, is_markov=is_markov)
+    return _finished(found, rows, held_out, is_markov), reached
 
 
-def _seeds(options: AutomatonOptions) -> list[int]:
-    """List the seeds of random starts; the first is that of the options."""
+def _starts(strings: Strings, n_symbols: int, options: AutomatonOptions) -> Iterator[Factorisation]:
+    """Draw random starts of EM; the first has the seed of the options."""
+    assert options.n_states is not None
     others = np.random.SeedSequence(options.seed).generate_state(options.random_starts - 1)
-    return [options.seed, *others.tolist()]
+    for seed in (options.seed, *others.tolist()):
+        yield draw_automaton(strings, n_symbols, options.n_states, seed, is_markov=options.estimator == "hmm")
 
 
 def _hold_out(rows: Sequence[_Row], seed: int) -> tuple[list[_Row], list[_Row]]:
@@ -106,7 +104,7 @@ def _finished(
         strings = Strings.of(held_out)
         likely = [log_likelihood(strings, smooth(automaton, share)) for share in _SHARES]
         share = _SHARES[int(np.argmax(likely))]
-    return smooth(climb(Strings.of(rows), automaton, _LAST, is_markov=is_markov)[0], share)
+    return smooth(climb(Strings.of(rows), [automaton], _LAST, is_markov=is_markov)[0], share)
 
 
 def choose_automaton(
@@ -114,28 +112,25 @@ def choose_automaton(
     n_symbols: int,
     options: AutomatonOptions,
     likelihoods: Callable[[Factorisation, Sequence[_Row]], FloatArray],
-) -> tuple[Factorisation, AutomatonOptions, list[Trial]]:
-    """Train the automaton under which held-out strings are likeliest, of those that the budget allows.
+) -> tuple[Factorisation, AutomatonOptions, tuple[float, ...]]:
+    """Train the automaton under which held-out strings are likeliest.
 
-    Returns the automaton, the settings that were chosen, and what was tried."""
+    Returns the automaton, the settings that were chosen, and what each start of EM with these settings reached."""
     kept, held_out = _hold_out(rows, options.seed)
     if not held_out:
         _log.warning("too few strings (%d) to choose the number of states, which is %d", len(rows), _N_STATES)
         options = replace(options, n_states=_N_STATES, estimator="spectral")
-        return train_automaton(rows, n_symbols, options), options, []
-    trials: list[Trial] = []
-    best: Factorisation | None = None
+        return train_automaton(rows, n_symbols, options)[0], options, ()
+    tried = []
     for automaton, trial in _tried(kept, held_out, n_symbols, options, likelihoods):
-        if not trials or trial.nats > max(each.nats for each in trials):
-            best = automaton
-        trials.append(trial)
-        _log.info("%s, %d states: %.4f nats a held-out string", trial.estimator, trial.n_states, trial.nats)
-    assert best is not None
-    chosen = max(trials, key=lambda trial: trial.nats)
+        tried.append((automaton, trial))
+        nats = trial.nats / len(held_out)
+        _log.info("%s, %d states: %.4f nats a held-out string", trial.estimator, trial.n_states, nats)
+    best, chosen = max(tried, key=lambda pair: pair[1].nats)
     options = replace(options, n_states=chosen.n_states, estimator=chosen.estimator)
-    if chosen.estimator != "spectral":
-        return _finished(best, rows, held_out, chosen.estimator == "hmm"), options, trials
-    return train_automaton(rows, n_symbols, options), options, trials
+    if chosen.estimator == "spectral":
+        return train_automaton(rows, n_symbols, options)[0], options, ()
+    return _finished(best, rows, held_out, chosen.estimator == "hmm"), options, chosen.reached
 
 
 def _tried(
@@ -155,55 +150,46 @@ def _tried(
         # The first states of a decomposition are those of a smaller one.
         part = Factorisation(largest.initial[:m], largest.step[:, :m, :m], largest.final[:m])
         automaton = part.of_strings(options.counted)
-        nats = float(np.average(likelihoods(automaton, list(counts)), weights=list(counts.values())))
-        yield automaton, Trial("spectral", m, nats, 0.0)
+        nats = float(likelihoods(automaton, list(counts)) @ list(counts.values()))
+        yield automaton, Trial("spectral", m, nats)
     strings, others = Strings.of(kept), Strings.of(held_out)
-    spent = 0.0
+
+    def climbed(starts: Iterable[Factorisation], own: AutomatonOptions, iterations: int) -> tuple[Factorisation, Trial]:
+        """Train by EM."""
+        single = (start.of_precision(np.float32) for start in starts)
+        automaton, reached = climb(strings, single, iterations, others, is_markov=own.estimator == "hmm")
+        assert own.n_states is not None
+        return automaton, Trial(own.estimator, own.n_states, max(reached), reached)
+
     best: dict[AutomatonEstimator, tuple[Factorisation, Trial]] = {}
     going: list[AutomatonEstimator] = ["hmm", "em"]
+    far, gain = _FAR * len(held_out), _GAIN * len(held_out)
     for m in _CLIMBING:
-        seconds = strings.n_places * (_PLACE + m * m * _PAIR)  # of an iteration
         reached: dict[AutomatonEstimator, float] = {}
         for estimator in list(going):
             n_numbers = m * (m + n_symbols) if estimator == "hmm" else m * m * n_symbols
-            is_dear = spent + (_FIRST + _MORE) * seconds > options.seconds or n_numbers > 4 * strings.n_places
-            if best and is_dear:
+            if best and n_numbers > _NUMBERS * strings.n_places:
                 going.remove(estimator)
                 continue
-            start = draw_automaton(strings, n_symbols, m, options.seed, is_markov=estimator == "hmm")
-            automaton, value = climb(
-                strings, start.of_precision(np.float32), _FIRST, others, is_markov=estimator == "hmm"
-            )
-            spent += _FIRST * seconds
-            reached[estimator] = value / len(held_out)
-            found = automaton, Trial(estimator, m, reached[estimator], seconds)
+            own = replace(options, n_states=m, estimator=estimator)
+            found = climbed([next(_starts(strings, n_symbols, own))], own, _FIRST)
             yield found
-            before = best[estimator][1].nats if estimator in best else -np.inf
-            if reached[estimator] > before + _GAIN:
+            reached[estimator] = found[1].nats
+            if estimator not in best or reached[estimator] > best[estimator][1].nats + gain:
                 best[estimator] = found
-            elif reached[estimator] < before - _CLEAR:
+            else:
                 going.remove(estimator)
-        going = [each for each in going if reached.get(each, -np.inf) > max(reached.values()) - _FAR]
-    # The best automata climb on, but for those of an estimator that is far behind.
+        going = [each for each in going if reached[each] > max(reached.values()) - far]
+    # The best automata climb on, but for those of an estimator that is far behind; other starts join the best one.
     most = max(trial.nats for _, trial in best.values())
-    finalists = [found for found in best.values() if found[1].nats > most - _FAR]
-    for automaton, first in finalists:
-        n = int(np.clip((options.seconds - spent) / first.seconds / len(finalists), _MORE, _ITERATIONS))
-        automaton, value = climb(strings, automaton, n, others, is_markov=first.estimator == "hmm")
-        yield automaton, first._replace(nats=value / len(held_out))
-        spent += n * first.seconds
-    # Other random starts join the best one, if the budget allows.
-    chosen = max(finalists, key=lambda found: found[1].nats)[1]
-    seeds = _seeds(options)[1:]
-    if seeds and spent + n_iterations_from(len(seeds), _ITERATIONS) * chosen.seconds <= options.seconds:
-        automaton, value = climb_from_starts(
-            strings,
-            n_symbols,
-            chosen.n_states,
-            seeds,
-            _ITERATIONS,
-            others,
-            is_markov=chosen.estimator == "hmm",
-            precision=np.float32,
-        )
-        yield automaton, chosen._replace(nats=value / len(held_out))
+    finalists = []
+    for automaton, trial in best.values():
+        if trial.nats > most - far:
+            own = replace(options, n_states=trial.n_states, estimator=trial.estimator)
+            finalists.append(climbed([automaton], own, _ITERATIONS))
+            yield finalists[-1]
+    _, chosen = max(finalists, key=lambda found: found[1].nats)
+    own = replace(options, n_states=chosen.n_states, estimator=chosen.estimator)
+    if starts := list(_starts(strings, n_symbols, own))[1:]:
+        automaton, trial = climbed(starts, own, _ITERATIONS)
+        yield automaton, trial._replace(reached=chosen.reached + trial.reached)

@@ -18,7 +18,7 @@ from spectral_latent._threads import on_one_thread
 from spectral_latent.automata.choice import choose_automaton, train_automaton
 from spectral_latent.automata.hankel import Factorisation, Hankel, balance, forward_factor
 from spectral_latent.automata.options import AutomatonOptions
-from spectral_latent.estimation import EstimationError
+from spectral_latent.estimation import EstimationError, n_near
 from spectral_latent.files import Axes
 from spectral_latent.model import check_kind
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
@@ -52,6 +52,8 @@ class WeightedAutomaton(SequenceModel[SequenceGrammar[Any, Alphabet], Sequence[H
     options: the settings of training; None for an automaton that was not trained.
     unseen: the weight of symbols that are not among the n: their matrix is this number times Σ_x A_x.  Training sets it
         by Good and Turing, so that no string has probability zero for a new symbol alone; it is zero otherwise.
+    reached: the log-likelihood of the held-out strings, of all if none were held out, that each start of EM reached
+        with the chosen settings.
 
     >>> automaton = WeightedAutomaton.of_function(lambda x: 0.5 ** len(x), "ab", [()], [()])
     >>> automaton.sizes, round(automaton("abba"), 6)
@@ -59,7 +61,7 @@ class WeightedAutomaton(SequenceModel[SequenceGrammar[Any, Alphabet], Sequence[H
     """
 
     kind: ClassVar[str] = "automaton"
-    later: ClassVar[frozenset[str]] = frozenset({"unseen"})
+    later: ClassVar[frozenset[str]] = frozenset({"unseen", "reached"})
 
     observations: Alphabet
     initial: Annotated[FloatArray, Axes("m"), *_LIMITS]
@@ -67,6 +69,7 @@ class WeightedAutomaton(SequenceModel[SequenceGrammar[Any, Alphabet], Sequence[H
     final: Annotated[FloatArray, Axes("m"), *_LIMITS]
     options: AutomatonOptions | None = None
     unseen: Annotated[float, AtLeast(0.0), AtMost(1e50)] = 0.0
+    reached: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,6 +84,11 @@ class WeightedAutomaton(SequenceModel[SequenceGrammar[Any, Alphabet], Sequence[H
     def n_states(self) -> int:
         """The number of states, m."""
         return len(self.initial)
+
+    @property
+    def n_near(self) -> int:
+        """The number of starts of EM that came within 1 nat of the best."""
+        return n_near(self.reached)
 
     @property
     def sizes(self) -> str:
@@ -112,12 +120,15 @@ class WeightedAutomaton(SequenceModel[SequenceGrammar[Any, Alphabet], Sequence[H
         counts = np.bincount(np.fromiter(chain.from_iterable(rows), dtype=np.int64)).astype(np.float64)
         unseen = Alphabet.unseen_tokens(counts) / float(counts.sum())
 
-        def make(numbers: Factorisation, options: AutomatonOptions) -> WeightedAutomaton:
+        def make(
+            numbers: Factorisation, options: AutomatonOptions, reached: tuple[float, ...] = ()
+        ) -> WeightedAutomaton:
             step = numbers.step / (1.0 + unseen)
-            return WeightedAutomaton(alphabet, numbers.initial, step, numbers.final, options, unseen)
+            return WeightedAutomaton(alphabet, numbers.initial, step, numbers.final, options, unseen, reached)
 
         if options.n_states is not None:
-            return make(train_automaton(rows, len(names), options), options)
+            numbers, reached = train_automaton(rows, len(names), options)
+            return make(numbers, options, reached)
 
         def likelihoods(numbers: Factorisation, held_out: Sequence[tuple[int, ...]]) -> FloatArray:
             try:
@@ -126,8 +137,7 @@ class WeightedAutomaton(SequenceModel[SequenceGrammar[Any, Alphabet], Sequence[H
             except ValueError:  # strings of this automaton are infinitely long on average
                 return np.full(len(held_out), -np.inf)
 
-        numbers, chosen, _ = choose_automaton(rows, len(names), options, likelihoods)
-        return make(numbers, chosen)
+        return make(*choose_automaton(rows, len(names), options, likelihoods))
 
     @staticmethod
     @on_one_thread()
@@ -345,7 +355,7 @@ class WeightedAutomaton(SequenceModel[SequenceGrammar[Any, Alphabet], Sequence[H
         _, left, right = self._balanced
         left, right = left[:n_states], right[:, :n_states]
         initial, final = self.initial @ right, left @ self.final
-        return replace(self, initial=initial, step=left @ self.step @ right, final=final)
+        return replace(self, initial=initial, step=left @ self.step @ right, final=final, reached=())
 
     def distance(self, other: WeightedAutomaton) -> float:
         """Compute the root of the sum of (f(x) - g(x))² over all strings.

@@ -28,13 +28,12 @@ class AutomatonOptions(Options):
         symbols and the end are equally likely.
     estimator: `spectral`, or EM from a random start: `em` for a probabilistic automaton, `hmm` for one whose symbols
         depend on the state before alone, which is a hidden Markov model.
-    seconds: the budget of a choice: the CPU seconds of all trainings by EM together, on one core of a server of 2025.
-        They are computed from the sizes and not measured, so that the choice is the same everywhere.
     seed: the seed of the random starts, and of the strings that are held out.
-    random_starts: the number of random starts of EM for a given number of states, and for the chosen one if the budget
-        allows; one start serves for each choice."""
+    random_starts: the number of random starts of EM for a given number of states, and for the chosen one; one start
+        serves for each choice."""
 
-    later: ClassVar[frozenset[str]] = frozenset({"estimator", "seconds", "seed", "random_starts"})
+    later: ClassVar[frozenset[str]] = frozenset({"estimator", "seed", "random_starts"})
+    earlier: ClassVar[frozenset[str]] = frozenset({"seconds"})
     n_states: Annotated[int, AtLeast(1), AtMost(10**9)] | None = None
     counted: Counted = "factors"
     length: Annotated[int, AtLeast(1), AtMost(10**9)] = 3
@@ -42,6 +41,5 @@ class AutomatonOptions(Options):
     pseudo: Annotated[float, Above(0.0), AtMost(1e9)] = 5.0
     floor: Annotated[float, Above(0.0), Below(1.0)] = 0.01
     estimator: AutomatonEstimator = "spectral"
-    seconds: Annotated[float, Above(0.0), AtMost(1e9)] = 50.0
     seed: Annotated[int, AtLeast(0)] = 0
     random_starts: Annotated[int, AtLeast(1)] = STARTS

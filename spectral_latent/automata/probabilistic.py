@@ -16,32 +16,27 @@ same last symbol are computed by one product of matrices.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from spectral_latent.automata.hankel import Factorisation
-from spectral_latent.estimation.starts import Ascent, beyond, leaders
+from spectral_latent.estimation.starts import beyond, climb_together
 from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = [
     "AutomatonLearner",
     "Strings",
     "climb",
-    "climb_from_starts",
     "draw_automaton",
     "log_likelihood",
-    "n_iterations_from",
     "smooth",
 ]
 
 _SMALL = 1e-37  # a smaller probability of a string after its beginning counts as this one, which is a float32
 _ZERO = 1e-20  # a smaller probability of a step becomes zero: single precision has no inverse of the smallest numbers
 _PLACES = 1 << 17  # the number of symbols, about, whose prefixes are in memory together
-_ROUNDS = ((20, 3),)  # as in `estimation.starts`; held-out strings are looked at from then on
-_EVERY = 10  # iterations between two looks at held-out strings
-_PATIENCE = 3  # looks without a gain before EM ends
 _TOLERANCE = 1e-6  # EM ends when the mean log-likelihood of a string rises by less
 _END_SHARE = 0.1  # of the end, among the probabilities that smoothing adds
 
@@ -183,11 +178,6 @@ class AutomatonLearner(NamedTuple):
     strings: Strings
     is_markov: bool = False
 
-    @property
-    def least(self) -> float:
-        """The gain below which EM ends."""
-        return _TOLERANCE * self.strings.weight
-
     def expect(self, automaton: Factorisation) -> tuple[Factorisation, float]:
         """Compute expected counts, and the log-likelihood of the strings."""
         counts = Factorisation(*map(np.zeros_like, automaton))
@@ -207,63 +197,27 @@ class AutomatonLearner(NamedTuple):
 
 def climb(
     strings: Strings,
-    start: Factorisation,
+    starts: Iterable[Factorisation],
     iterations: int,
     held_out: Strings | None = None,
     *,
     is_markov: bool = False,
-) -> tuple[Factorisation, float]:
-    """Train a probabilistic automaton by EM from one start, and stop when held-out strings become less likely.
+) -> tuple[Factorisation, tuple[float, ...]]:
+    """Train a probabilistic automaton by EM from several starts together, as `estimation.starts` does.
 
-    Returns the automaton, and the log-likelihood of the held-out strings under it, smoothed; of the strings themselves
-    if none are held out."""
+    Held-out strings judge the automata, smoothed: a start ends when they become less likely.
+
+    Returns the best automaton, and the log-likelihood of the held-out strings that each start reached; of the strings
+    themselves if none are held out."""
+
+    def judge(automaton: Factorisation) -> float:
+        """Compute the log-likelihood of the held-out strings."""
+        return log_likelihood(held_out, smooth(automaton))  # type: ignore[arg-type]
+
     learner = AutomatonLearner(strings, is_markov)
-    return _climb_on(Ascent(learner, start), learner.least, iterations, held_out)
-
-
-def climb_from_starts(
-    strings: Strings,
-    n_symbols: int,
-    n_states: int,
-    seeds: Sequence[int],
-    iterations: int,
-    held_out: Strings | None = None,
-    *,
-    is_markov: bool = False,
-    precision: type[np.floating] = np.float64,
-) -> tuple[Factorisation, float]:
-    """Train as `climb` does from several random starts, which climb together at first; see `estimation.starts`.
-
-    Returns what `climb` returns, of the start that comes to the best end."""
-    learner = AutomatonLearner(strings, is_markov)
-    starts = (draw_automaton(strings, n_symbols, n_states, seed, is_markov=is_markov) for seed in seeds)
-    ascents = leaders(learner, (start.of_precision(precision) for start in starts), iterations, learner.least, _ROUNDS)
-    ends = (_climb_on(ascent, learner.least, iterations, held_out) for ascent in ascents[: _ROUNDS[-1][1]])
-    return max(ends, key=lambda end: end[1])
-
-
-def n_iterations_from(n_starts: int, iterations: int) -> int:
-    """Count the iterations of `climb_from_starts` at most."""
-    ((together, n_left),) = _ROUNDS
-    return together * n_starts + min(n_left, n_starts) * (iterations - together)
-
-
-def _climb_on(
-    ascent: Ascent[Factorisation, Factorisation], least: float, iterations: int, held_out: Strings | None
-) -> tuple[Factorisation, float]:
-    """Let a start climb to its end, or as long as held-out strings become likelier."""
-    if held_out is None:
-        ascent.climb(iterations - ascent.n_iterations, least)
-        return ascent.model, ascent.objective[-1]
-    best = ascent.model
-    most = log_likelihood(held_out, smooth(best))
-    n_looks = 0
-    while ascent.n_iterations < iterations and not ascent.has_ended and n_looks < _PATIENCE:
-        ascent.climb(min(_EVERY, iterations - ascent.n_iterations), least)
-        value = log_likelihood(held_out, smooth(ascent.model))
-        n_looks = 0 if value > most else n_looks + 1
-        best, most = (ascent.model, value) if value > most else (best, most)
-    return best, most
+    least = _TOLERANCE * strings.weight
+    best, _, reached = climb_together(learner, starts, iterations, least, judge=None if held_out is None else judge)
+    return best, reached
 
 
 def smooth(automaton: Factorisation, share: float = 1e-3) -> Factorisation:

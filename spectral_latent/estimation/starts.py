@@ -1,8 +1,9 @@
 """Climb by EM from several starts together, and keep the best of them.
 
 EM ends in a local optimum.  That of a single start may be hundreds of nats below those of others, whether the start is
-drawn at random or recovered from moments.  Therefore starts run together: after a few iterations the best ones go on,
-and the best three climb until they gain nothing more.  The objective of EM alone decides.
+drawn at random or recovered from moments.  Therefore starts run together, ten iterations at a time.  A start is given
+up if twice what it has just gained would not bring it to the best one.  The objective of EM alone decides; if there is
+a judge, such as the likelihood of held-out data, the judge decides when a start ends, and which one is kept.
 
 Each iteration moves beyond the parameters that EM finds, further each time, as long as the objective rises: adaptive
 overrelaxed EM (Salakhutdinov and Roweis 2003), which needs a half or a third of the iterations.
@@ -27,12 +28,13 @@ __all__ = [
     "beyond",
     "climb_together",
     "has_converged",
-    "leaders",
     "n_near",
 ]
 
 STARTS = 10  # random starts, if nobody asks for another number
-_ROUNDS = ((20, 5), (40, 3))  # after so many further iterations of each start, so many go on
+_ROUND = 10  # iterations, after which starts are compared
+_AHEAD = 2.0  # times what a start gained in a round, it may yet gain
+_PATIENCE = 3  # rounds that a judge finds worse than an earlier one, before a start ends
 _STRIDE = 1.3  # the factor by which the steps of EM grow
 _LARGEST = 300.0  # of the logarithm of a number before it is normalised
 _NEAR = 1.0  # nats below the best start
@@ -83,7 +85,8 @@ class Ascent(Generic[Model, Statistics]):
     beyond: takes a step further, so that steps may grow; if not given, each is the step of EM itself.
 
     `model` is the model that it has reached, with its `statistics`; `objective` has the objective at the start and
-    after each iteration that raised it, and `n_iterations` counts all iterations."""
+    after each iteration that raised it, and `n_iterations` counts all iterations.  Of the models that `look` was asked
+    to look at, `best` is the best, and `value` tells how good it is."""
 
     def __init__(
         self,
@@ -99,6 +102,9 @@ class Ascent(Generic[Model, Statistics]):
         self.objective = [objective]
         self.n_iterations = 0
         self.has_ended = False
+        self.best: Model
+        self.value = -np.inf
+        self._n_worse = 0
 
     def climb(self, iterations: int, least: float) -> None:
         """Go on for some iterations, or until two in a row gain less than `least` each; see `has_converged`."""
@@ -124,6 +130,17 @@ class Ascent(Generic[Model, Statistics]):
                 self._stride *= _STRIDE
             self.has_ended = has_converged(self.objective, least)
 
+    def look(self, judge: Callable[[Model], float] | None) -> None:
+        """Compare the model with those looked at before, by the objective, or by a judge who also tells when to end."""
+        value = self.objective[-1] if judge is None else judge(self.model)
+        if value > self.value or judge is None:
+            self.best = self.model
+            self.value = value
+            self._n_worse = 0
+        else:
+            self._n_worse += 1
+            self.has_ended |= self._n_worse == _PATIENCE
+
     def climb_to_end(self, iterations: int, least: float, listener: Listener = silent) -> None:
         """Go on until it has ended, or has made so many iterations in all, and tell the listener of each."""
         listener(Progress("EM", self.n_iterations, iterations, self.objective[-1]))
@@ -133,29 +150,8 @@ class Ascent(Generic[Model, Statistics]):
 
 
 def n_near(reached: Sequence[float]) -> int:
-    """Count the starts that came within 1 nat of the best, which is the first."""
-    return sum(objective >= reached[0] - _NEAR for objective in reached)
-
-
-def leaders(
-    learner: Learner[Model, Statistics],
-    starts: Iterable[Model],
-    iterations: int,
-    least: float,
-    rounds: Sequence[tuple[int, int]] = _ROUNDS,
-    listener: Listener = silent,
-) -> list[Ascent[Model, Statistics]]:
-    """Let starts climb until a few are left; list the ascents of all, the best first.  The first ones may climb on."""
-    ascents = [Ascent(learner, start, learner.beyond) for start in starts]
-    going = ascents
-    for number, (further, n_left) in enumerate(rounds):
-        if len(going) <= n_left:
-            continue
-        for ascent in going:
-            ascent.climb(min(further, iterations - ascent.n_iterations), least)
-        going = sorted(going, key=lambda ascent: -ascent.objective[-1])[:n_left]
-        listener(Progress("starts", number + 1, len(rounds), going[0].objective[-1]))
-    return going + sorted((each for each in ascents if each not in going), key=lambda each: -each.objective[-1])
+    """Count the starts that came within 1 nat of the best."""
+    return sum(objective >= max(reached) - _NEAR for objective in reached)
 
 
 def climb_together(
@@ -164,14 +160,28 @@ def climb_together(
     iterations: int,
     least: float,
     listener: Listener = silent,
+    judge: Callable[[Model], float] | None = None,
 ) -> tuple[Model, tuple[float, ...], tuple[float, ...]]:
-    """Run EM from several starts, of which the best three climb to the end, and keep the best; see this module.
+    """Run EM from several starts until each has ended or is given up, and keep the best; see this module.
 
-    Returns the best model; its objective at the start and after each iteration; and the objective of each start where
-    it ended or was given up, the best first."""
-    ascents = leaders(learner, starts, iterations, least, listener=listener)
-    for ascent in ascents[: _ROUNDS[-1][1]]:
-        ascent.climb_to_end(iterations, least, listener)
-    ascents.sort(key=lambda ascent: -ascent.objective[-1])
-    reached = tuple(ascent.objective[-1] for ascent in ascents)
-    return ascents[0].model, tuple(ascents[0].objective), reached
+    Returns the best model; the objective at its start and after each iteration; and what each start reached: its
+    objective, or the value of its best model to the judge."""
+    ascents = [Ascent(learner, start, learner.beyond) for start in starts]
+    for ascent in ascents:
+        ascent.look(judge)
+    going = ascents
+    n_done = 0
+    while going and n_done < iterations:
+        further = min(_ROUND, iterations - n_done)
+        n_done += further
+        hopes = []  # the objectives that starts may yet come to
+        for ascent in going:
+            before = ascent.objective[-1]
+            ascent.climb(further, least)
+            ascent.look(judge)
+            hopes.append(ascent.objective[-1] + _AHEAD * (ascent.objective[-1] - before))
+        most = max(ascent.objective[-1] for ascent in ascents)
+        listener(Progress("EM", n_done, iterations, most))
+        going = [ascent for ascent, hope in zip(going, hopes, strict=True) if hope >= most and not ascent.has_ended]
+    first = max(ascents, key=lambda ascent: ascent.value)
+    return first.best, tuple(first.objective), tuple(ascent.value for ascent in ascents)

@@ -554,6 +554,7 @@ def _options_of(cls: type[Options], values: Any) -> Options:
             )
         cls = found
     declared = field_types(cls)
+    values = {name: value for name, value in values.items() if name not in cls.earlier}
     if wrong := sorted(set(values) ^ set(declared) - (cls.later - set(values))):
         raise ValueError(f"settings of {cls.__name__} are missing or unknown: {', '.join(wrong)}")
     return cls(

@@ -236,7 +236,7 @@ class HiddenMarkov:
 
     @staticmethod
     def random(observed: FloatArray, n_sequences: float, n_states: int, seed: int) -> HiddenMarkov:
-        """Draw a start for Baum-Welch: all states are equal, except for noise of up to half of each probability.
+        """Draw a start for Baum-Welch: rows of exponential numbers, for emissions times the frequency of observations.
 
         observed: (n,) the number of times that each observation occurs.
 
@@ -245,20 +245,12 @@ class HiddenMarkov:
                [1., 0.]])
         """
         rng = np.random.default_rng(seed)
-
-        def rows(mean: FloatArray) -> FloatArray:
-            """Draw a distribution for each state, near a mean (k,)."""
-            noisy = mean * rng.uniform(0.5, 1.5, (n_states, len(mean)))
-            return np.asarray(noisy / noisy.sum(axis=1, keepdims=True))
-
-        uniform = np.full(n_states, 1.0 / n_states)
-        n_positions = observed.sum()
-        ends = n_sequences / n_positions
+        emission = observed * rng.exponential(size=(n_states, len(observed)))
         return HiddenMarkov(
-            initial=rows(uniform)[0],
-            transition=rows(uniform),
-            stop=rows(np.array([ends, 1.0 - ends]))[:, 0],
-            emission=rows(observed / n_positions),
+            initial=rng.dirichlet(np.ones(n_states)),
+            transition=rng.dirichlet(np.ones(n_states), n_states),
+            stop=np.full(n_states, n_sequences / observed.sum()),
+            emission=emission / emission.sum(axis=1, keepdims=True),
         )
 
     def smooth(self, share: FloatArray, n_positions: float, n_sequences: float, pseudo: float = 1.0) -> HiddenMarkov:

@@ -329,7 +329,7 @@ class LatentHMM(SequenceModel[SequenceGrammar[HMMOptions, Alphabet], Sequence[Ha
     members: the operators of the rules of a single tag, with the observations by their numbers.
     floor: ε of `prediction`: that of the options, or the chosen one if they have none; 0 for probabilities.
     empty: the probability of the empty sequence: its share of the sequences learnt from.
-    reached: the objective that each start of EM reached when it ended or was given up, the best first.
+    reached: the objective that each start of EM reached when it ended or was given up, the estimator's own first.
     Raises ValueError if the options have another ε.
 
     >>> model = LatentHMM.train(["abc", "abd"] * 500)

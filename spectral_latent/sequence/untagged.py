@@ -78,7 +78,7 @@ _STOP = 0.5  # the probability of an end after every state, if ends are not lear
 
 _Choice = TypeVar("_Choice", int, float)
 Untagged: TypeAlias = tuple[SequenceGrammar[HMMOptions, Alphabet], float, float, tuple[float, ...]]
-"""The operators, ε of `prediction`, p of the empty sequence, and what each start of EM reached, the best first."""
+"""The operators, ε of `prediction`, p of the empty sequence, and what each start of EM reached."""
 _Climbed: TypeAlias = tuple[HiddenMarkov, tuple[float, ...], tuple[float, ...]]  # see `estimation.starts`
 
 

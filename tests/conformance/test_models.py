@@ -276,7 +276,6 @@ class TestGraphModel(EstimatedConformance):
 class TestWeightedAutomaton(ModelConformance):
     model_class = WeightedAutomaton
     defaults = AutomatonOptions(n_states=8)  # of strings that are too few to choose the number
-    without_effect = frozenset({("seconds",)})  # the budget of a choice
     settings = (
         AutomatonOptions(n_states=3, estimator="em"),
         AutomatonOptions(n_states=4, length=2, size=20),
