@@ -282,7 +282,7 @@ class TestWeightedAutomaton(ModelConformance):
         AutomatonOptions(n_states=4, length=2, counted="strings"),
     )
     example = 7
-    sense = MappingProxyType({"options": [None]})
+    sense = MappingProxyType({"options": [None], "reached": [[]]})
 
     @staticmethod
     def examples() -> list[list[str]]:
