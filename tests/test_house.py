@@ -414,14 +414,14 @@ LINES: dict[str, tuple[int, int]] = {
     "_compiled": (183, 42),  # and short inputs that Python runs by itself
     "_names": (14, 4),
     "_texts": (12, 5),
-    "_options": (253, 65),
+    "_options": (253, 65),  # settings of older files that are gone
     "_threads": (61, 10),  # trees are made without searches for garbage, which took as long as making them
     "trees": (694, 280),
     "operators": (690, 311),
     "ready": (57, 22),
-    "files": (1199, 371),  # exports for packages on top; batches without searches for garbage
+    "files": (1199, 371),  # exports for packages on top; batches without searches for garbage; settings that are gone
     "inference": (1862, 539),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
-    "estimation": (2658, 864),  # exports for packages on top; batches without searches for garbage
+    "estimation": (2658, 864),  # exports for packages on top; starts of automata end by held-out data, as in `automata`
     "drawing": (175, 62),
     "inspection": (396, 176),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
@@ -430,8 +430,8 @@ LINES: dict[str, tuple[int, int]] = {
     "lexicon": (1276, 417),  # words are encoded together; what smoothing needs of words is kept for all grammars
     "grammar": (2038, 554),
     "constituency": (2883, 896),  # exports for packages on top; batches without searches for garbage
-    "sequence": (3356, 952),
-    "automata": (892, 267),
+    "sequence": (3349, 951),
+    "automata": (841, 266),
     "anchors": (551, 192),
     "dependency": (2185, 567),  # exports for packages on top; batches without searches for garbage
     "graphs": (320, 111),

@@ -499,8 +499,7 @@ class SpectralGaussianHMM(MarkovEstimator):
     covariance_type: the form of covariance matrices, "diag" or "full".
     estimator: the way to learn.  "moments" is the method of moments, on cells into which observations are divided in
     three ways; the likeliest model is kept.  It is consistent for emissions of any form, but needs many positions.
-    "moments-em" is EM from these three models and from random starts, which climb together
-    (`spectral_latent.estimation.starts`).
+    "moments-em" is EM from these three and from random starts together (`spectral_latent.estimation.starts`).
     n_init: the number of random starts.
     min_covar: the smallest variance in any direction.
     tol: EM ends when the mean log-likelihood of a position rises by less than `tol` in an iteration.
