@@ -414,14 +414,14 @@ LINES: dict[str, tuple[int, int]] = {
     "_compiled": (183, 42),  # and short inputs that Python runs by itself
     "_names": (14, 4),
     "_texts": (12, 5),
-    "_options": (253, 65),  # settings of older files that are gone
+    "_options": (254, 65),  # settings of older files that are gone
     "_threads": (61, 10),  # trees are made without searches for garbage, which took as long as making them
     "trees": (694, 280),
     "operators": (690, 311),
     "ready": (57, 22),
-    "files": (1199, 371),  # exports for packages on top; batches without searches for garbage; settings that are gone
+    "files": (1200, 371),  # exports for packages on top; batches without searches for garbage; settings that are gone
     "inference": (1862, 539),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
-    "estimation": (2658, 864),  # exports for packages on top; starts of automata end by held-out data, as in `automata`
+    "estimation": (2666, 866),  # exports for packages on top; starts of automata end by held-out data, as in `automata`
     "drawing": (175, 62),
     "inspection": (396, 176),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
@@ -443,7 +443,7 @@ LINES: dict[str, tuple[int, int]] = {
     "__main__": (4, 1),
     "spectral_latent_annotate": (1971, 503),  # names imported on use; several files to suggest from
     "spectral_latent_nltk": (796, 390),  # conversions of the objects of NLTK came from corpora
-    "spectral_latent_sklearn": (791, 268),  # and groups of rows, so that searches keep sequences whole
+    "spectral_latent_sklearn": (790, 268),  # and groups of rows, so that searches keep sequences whole
     "spectral_latent_spacy": (521, 151),
     "spectral_latent_text": (
         782,
