@@ -151,7 +151,7 @@ PHRASE_OPTIONS: dict[str, Sequence[ConstituencyOptions]] = {
     "EM, converged": _estimated("em"),
     "three grammars": [replace(options, spans=None) for options in constituency.preset("accurate")],
     "fast, functions": [replace(options, function_labels=True) for options in constituency.preset("fast")],
-    **{name: constituency.preset(name) for name in ("fast", "clusters", "accurate", "best")},
+    **{name: constituency.preset(name) for name in ("fast", "clusters", "spectral", "accurate", "best")},
 }
 BERKELEY = "Berkeley parser"
 

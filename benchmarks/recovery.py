@@ -2,19 +2,23 @@
 
     python -m benchmarks.recovery                    # errors against the number of trees, on twenty problems
     python -m benchmarks.recovery --climb            # EM from recovered states against ten random starts
+    python -m benchmarks.recovery --estimators       # errors of probabilities by estimator, on the first six problems
     python -m benchmarks.recovery --problems 0 1 2   # some of the problems
 
 A problem is a model drawn at random.  Ten problems are latent PCFGs of two symbols, in which the states of the two
 children of a node are independent given its rule and state; ten are hidden Markov models, as right-branching trees.
 All have 3 to 8 states.  Estimated states are matched with the true ones.  The error is the total variation between the
 estimated and the true distribution of the rules of a state, a mean over the nodes of trees, plus that of the roots.
+
+With `--estimators`, the error is Σ |p̂ - p| / Σ p over 21 trees.  The estimators have their default settings and know m,
+the number of states; "4 m clusters" have the smoothing and the rank of the preset `clusters`.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -24,26 +28,37 @@ from scipy.optimize import linear_sum_assignment
 from benchmarks.papers.known_grammars import change_basis
 from spectral_latent.estimation import (
     EM,
+    Clusters,
     CountsEstimator,
     Decomposition,
+    Estimator,
     FeatureColumns,
     Random,
     Shard,
+    Spectral,
     Treebank,
     estimate,
     inside_templates,
     outside_templates,
 )
-from spectral_latent.inference import mean_node_counts, sample_trees
+from spectral_latent.inference import mean_node_counts, sample_trees, tree_weights
 from spectral_latent.operators import Counts, ObservableOperators, Tensor
 from spectral_latent.sequence import HiddenMarkov, Sequences, baum_welch
-from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
+from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, SkeletalTrees
 
 SIZES = (2_000, 8_000, 32_000)
 OPTIONS = Decomposition(scaling=1.0, smoothing=None, cutoff=1e-6)
 CLIMB_TREES = 4_000
 CLIMBING = EM(iterations=200, tolerance=1e-4, state_smoothing=0.0)
 STARTS = 10
+N_ASKED = 21
+ESTIMATORS: dict[str, Callable[[int], Estimator]] = {
+    "spectral": Spectral,
+    "4 m clusters": lambda m: Clusters(4 * m, smoothing=5.0, rank=8),
+    "m clusters": Clusters,
+    "m clusters, then EM": lambda m: EM(Clusters(m)),
+    "plain PCFG": lambda m: Clusters(1),
+}
 
 
 class Problem(NamedTuple):
@@ -199,6 +214,52 @@ def aligned(model: ObservableOperators, truth: ObservableOperators) -> Observabl
     return ObservableOperators(total.rules, total.states, *rows, probabilities=True)
 
 
+def asked(problem: Problem) -> SkeletalTrees:
+    """Draw trees of at most five words, all different."""
+    drawn = sample_trees(problem.model, 2000, np.random.default_rng(99)).trees
+    found: dict[bytes, SkeletalTrees] = {}
+    for tree in drawn.separate():
+        if tree.is_leaf.sum() <= 5:
+            found.setdefault(b"".join(column.tobytes() for column in (tree.symbol, tree.left, tree.terminal)), tree)
+    return joined(list(found.values())[:N_ASKED])
+
+
+def joined(trees: list[SkeletalTrees]) -> SkeletalTrees:
+    """Join trees."""
+    before = np.cumsum([0, *(tree.n_nodes for tree in trees)])
+    columns = [
+        np.concatenate(
+            [
+                np.where(getattr(tree, name) < 0, -1, getattr(tree, name) + (n if moves else 0))
+                for tree, n in zip(trees, before, strict=False)
+            ]
+        )
+        for name, moves in (("symbol", 0), ("left", 1), ("right", 1), ("terminal", 0), ("root", 1))
+    ]
+    return SkeletalTrees(*columns)
+
+
+def probabilities(operators: ObservableOperators, trees: SkeletalTrees) -> FloatArray:
+    """Compute p̂ of trees."""
+    weights = tree_weights(operators, Forest.of_trees(trees, operators.rules))
+    return np.asarray(weights.sign * np.exp(weights.log))
+
+
+def compare(chosen: Sequence[Problem], sizes: Sequence[int], seeds: Sequence[int]) -> Iterator[tuple[str, FloatArray]]:
+    """Yield the name of each estimator, and its errors (sizes, problems · seeds) of the probabilities of trees."""
+    found: dict[str, list[list[float]]] = {name: [] for name in ESTIMATORS}
+    for problem in chosen:
+        trees = asked(problem)
+        truth = probabilities(problem.model, trees)
+        for seed in seeds:
+            samples = [problem.treebank(n, seed) for n in sizes]
+            for name, make in ESTIMATORS.items():
+                models = (estimate(sample, make(problem.n_states)).operators for sample in samples)
+                gaps = (np.abs(probabilities(model, trees) - truth).sum() for model in models)
+                found[name].append([float(gap / truth.sum()) for gap in gaps])
+    yield from ((name, np.array(rows).T) for name, rows in found.items())
+
+
 def errors(problem: Problem, sizes: Sequence[int], seeds: Sequence[int]) -> FloatArray:
     """Compute the total variation of recovered models, (sizes, seeds)."""
     options = replace(OPTIONS, n_states=problem.n_states)
@@ -276,7 +337,11 @@ def main() -> None:
     parser.add_argument("--trees", type=int, nargs="+", default=SIZES)
     parser.add_argument("--seeds", type=int, default=1, help="the number of samples of each size")
     parser.add_argument("--climb", action="store_true", help="compare EM from recovered states with random starts")
+    parser.add_argument("--estimators", action="store_true", help="compare the probabilities that estimators give")
     arguments = parser.parse_args()
+    if arguments.estimators:
+        print_errors("estimator", arguments.trees, compare(PROBLEMS[:6], arguments.trees, range(arguments.seeds)))
+        return
     chosen = [PROBLEMS[number] for number in arguments.problems]
     if arguments.climb:
         for problem in PROBLEMS[:: len(PROBLEMS) // 2]:
@@ -291,15 +356,21 @@ def main() -> None:
                 flush=True,
             )
         return
-    print(f"| problem | {' | '.join(f'{n:,}' for n in arguments.trees)} | slope |")
-    print(f"| --- |{' ---: |' * (len(arguments.trees) + 1)}")
-    slopes = []
-    for problem in chosen:
-        error = errors(problem, arguments.trees, range(arguments.seeds))
-        slopes.append(slope(arguments.trees, error))
-        cells = " | ".join(f"{np.exp(np.log(row).mean()):.4f}" for row in error)
-        print(f"| {problem.name} | {cells} | {slopes[-1]:.2f} |", flush=True)
+    rows = ((problem.name, errors(problem, arguments.trees, range(arguments.seeds))) for problem in chosen)
+    slopes = print_errors("problem", arguments.trees, rows)
     print(f"| median |{' |' * len(arguments.trees)} {np.median(slopes):.2f} |")
+
+
+def print_errors(key: str, sizes: Sequence[int], rows: Iterable[tuple[str, FloatArray]]) -> list[float]:
+    """Print the geometric mean of the errors (sizes, n) of each row, and return the slopes."""
+    print(f"| {key} | {' | '.join(f'{n:,}' for n in sizes)} | slope |")
+    print(f"| --- |{' ---: |' * (len(sizes) + 1)}")
+    slopes = []
+    for name, error in rows:
+        slopes.append(slope(sizes, error))
+        cells = " | ".join(f"{np.exp(np.log(row).mean()):.4f}" for row in error)
+        print(f"| {name} | {cells} | {slopes[-1]:.2f} |", flush=True)
+    return slopes
 
 
 if __name__ == "__main__":

@@ -15,4 +15,4 @@ __all__ = [
 
 EstimatorName = Literal["spectral", "clustering", "em", "clusters-em", "anchors", "anchors-em", "moments", "moments-em"]
 PresetName = Literal["fast", "accurate", "spectral"]
-ConstituencyPresetName = Literal["fast", "accurate", "best", "clusters"]
+ConstituencyPresetName = Literal["fast", "accurate", "best", "clusters", "spectral"]

@@ -157,8 +157,8 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
 
         trees: treebank trees, which are cleaned first, such as `parsed_sents()` of a corpus of NLTK.
         n_states: the largest number of latent states of a symbol; None for those of `preset` or `options`.
-        preset: the name of settings that go well together: "fast", the default, "accurate", "best" or
-        "clusters"; see `spectral_latent.preset`.
+        preset: the name of settings that go well together: "fast", the default, "accurate", "best",
+        "clusters" or "spectral"; see `spectral_latent.preset`.
         text: sentences without trees, to learn from as well: lists of tokens, spelt as in the trees.  Training then
         takes several times as long; see `spectral_latent.constituency.self_train`.
         jobs: the number of threads, and of processes that parse while a model of spans is learnt, or with `text`; None

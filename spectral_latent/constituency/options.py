@@ -1,6 +1,6 @@
 """Hold the settings of latent PCFGs of phrases, and presets of settings that go well together.
 
-Of the presets, `fast` is a single grammar, `clusters` averages two, `accurate` three and `best` six.
+Of the presets, `fast` is a single grammar, `clusters` and `spectral` average two, `accurate` three and `best` six.
 
 `accurate` and `best` have a model of spans (see `spans`), which is learnt on held-out folds.  `best` trains the
 grammars of each fold from the beginning.  The grammars of a preset have different binarisations, because the mean of
@@ -10,7 +10,11 @@ symbol that remembers a sibling.
 `clusters` finds its states by singular vectors and cuts across principal directions (`estimation.clustering`), and
 counts the rules of these states: nothing is drawn at random, and there is no EM over trees.  A few multiplicative
 updates reduce the larger tensors to `rank` terms (`operators.low_rank`); their loss is not convex, and they end before
-they converge.  The grammars of all other presets are trained by EM, which starts from the same counts.
+they converge.
+
+`spectral` has the estimator of Cohen et al. (2012, 2013): moments of projections, with the smoothing of slide 25 and
+`cutoff` as the rule of ranks, so that it is consistent.  The grammars of all other presets are trained by EM, which
+starts from the counts of `clusters`.
 
 docs/accuracy.md has the gain of each step.  The options were chosen on the dev splits of NLTK's treebank sample, alpino
 and cess_esp with several seeds, the binarisations on the first two treebanks with one seed.
@@ -27,7 +31,7 @@ import numpy as np
 from spectral_latent._names import ConstituencyPresetName
 from spectral_latent._options import Above, AtLeast, AtMost, Below, of_preset
 from spectral_latent.constituency.conversion import Binarisation, FeatureSet
-from spectral_latent.estimation import Clusters, Estimator
+from spectral_latent.estimation import Clusters, Estimator, Spectral
 from spectral_latent.grammar.options import BEAM, THRESHOLD, GrammarOptions, clusters_then_em
 from spectral_latent.grammar.parser import check_alike
 from spectral_latent.lexicon.choices import JudgeOptions
@@ -117,6 +121,7 @@ _PRESETS: dict[ConstituencyPresetName, tuple[ConstituencyOptions, ...]] = {
         _grammar(Clusters(24, smoothing=5.0, rank=8), each)
         for each in (Binarisation(), Binarisation("first", siblings=1))
     ),
+    "spectral": tuple(_grammar(Spectral(_n_states(16, each)), each) for each in _WAYS[1:]),
 }
 
 

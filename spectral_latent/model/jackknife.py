@@ -6,27 +6,32 @@
 | θ | an estimate of the model of all examples: a probability, a posterior, a surprisal, or any other number |
 | θ_g | the estimate of the model without group g; θ̄ is their mean |
 | s² = (G - 1) / G Σ_g (θ_g - θ̄)² | the squared standard error (Tukey 1958; Shao and Wu 1989 for groups) |
-| θ ± t s | the interval, with the quantile t of Student's distribution with G - 1 degrees of freedom |
+| b = (G - 1) (θ̄ - θ) | the bias, if it falls with the number n of examples (Quenouille 1956); 2 b if with √n |
+| θ - b ± t √(s² + 4 b²) | the interval, with the quantile t of Student's distribution with G - 1 degrees of freedom |
 
 Estimates must be smooth functions of the examples, and the same in every basis of the latent states.  So they are for
 the method of moments with fixed numbers of states.  EM may reach another local optimum without a group, and a number of
-states that is chosen may change; the errors then contain these differences, too.  They contain no bias; that
-of smoothing is as large as the error itself.
+states that is chosen may change; the errors then contain these differences, too.
+
+The bias of smoothing falls with √n, and may be larger than s.  Subtracting b halves it, at the price of noise; the
+interval allows for the other half and for this noise.  A bias that no number of examples removes, as that of
+clusters, is in no interval.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import scipy
 
 from spectral_latent._options import Above, AtLeast, Below, checked
-from spectral_latent.estimation import EstimationError, Listener, silent
+from spectral_latent.estimation import EstimationError, Estimator, Listener, silent
 from spectral_latent.inference import SignedLog
 from spectral_latent.model.parts import jackknife
+from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["Estimates", "Jackknife", "divide"]
@@ -42,14 +47,18 @@ class Estimates(NamedTuple):
 
     value: the estimates of the model of all examples.
     error: their standard errors; NaN where fewer than three groups have a finite estimate.
-    n_groups: the number of groups that each error is computed from."""
+    n_groups: the number of groups that each error is computed from.
+    bias: b, the estimated bias of each value, which `interval` subtracts.
+    caveats: what is to be known about the intervals; see also `is_sound`."""
 
     value: FloatArray
     error: FloatArray
     n_groups: IntArray
+    bias: FloatArray
+    caveats: tuple[str, ...] = ()
 
     @staticmethod
-    def of(value: Any, of_parts: Sequence[Any]) -> Estimates:
+    def of(value: Any, of_parts: Sequence[Any], caveats: tuple[str, ...] = ()) -> Estimates:
         """Compute standard errors.
 
         value: the estimates of the model of all examples, numbers of any shape.
@@ -62,30 +71,62 @@ class Estimates(NamedTuple):
         mean = safe.sum(axis=0) / np.maximum(n, 1)
         squares = np.where(is_finite, (safe - mean) ** 2, 0.0).sum(axis=0)
         error = np.sqrt(squares * (n - 1.0) / np.maximum(n, 1))
-        return Estimates(whole, np.where((n >= _FEWEST_GROUPS) & np.isfinite(whole), error, np.nan), n)
+        known = (n >= _FEWEST_GROUPS) & np.isfinite(whole)
+        with np.errstate(invalid="ignore"):
+            bias = (n - 1.0) * (mean - whole)
+        found = Estimates(whole, np.where(known, error, np.nan), n, np.where(known, bias, np.nan))
+        return found._replace(caveats=(*caveats, *found._doubts()))
 
     @staticmethod
-    def of_weights(whole: SignedLog, of_parts: Sequence[SignedLog]) -> Estimates:
+    def of_weights(whole: SignedLog, of_parts: Sequence[SignedLog], caveats: tuple[str, ...] = ()) -> Estimates:
         """Compute standard errors of estimates p̂ as shares of their absolute values; each value is the sign of p̂.
 
         whole: the estimates of the model of all examples.
         of_parts: those of each model that lacks a group."""
         with np.errstate(invalid="ignore", over="ignore"):
             shares = [part.sign * np.exp(part.log - whole.log) for part in of_parts]
-        return Estimates.of(np.where(np.isfinite(whole.log), whole.sign, np.nan), shares)
+        return Estimates.of(np.where(np.isfinite(whole.log), whole.sign, np.nan), shares, caveats)
+
+    def _doubts(self) -> Iterator[str]:
+        """Say how many estimates are not sound, and what would help."""
+        of_all = f"of {self.value.size} estimates"
+        if biased := int((2.0 * np.abs(self.bias) >= self.error).sum()):
+            yield f"{biased} {of_all} may have a bias as large as their error; smoothing has one, which None removes"
+        with np.errstate(divide="ignore", invalid="ignore"):
+            times = (2.0 * self.spread / np.abs(self.value)) ** 2
+        times = times[(times >= 1.0) & np.isfinite(times)]
+        if len(times):
+            yield (
+                f"{len(times)} {of_all} are within two errors of zero; {np.max(times):.2g} times as many examples "
+                f"would do for all of them"
+            )
+
+    @property
+    def spread(self) -> FloatArray:
+        """The errors √(s² + 4 b²), which allow for the bias."""
+        return np.hypot(self.error, 2.0 * self.bias)
 
     def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Compute the lower and the upper ends of intervals.
 
         level: the probability, about, that an interval covers the truth.
 
-        >>> low, high = Estimates(np.array([1.0]), np.array([0.5]), np.array([20])).interval()
+        >>> low, high = Estimates(np.array([1.0]), np.array([0.5]), np.array([20]), np.array([0.1])).interval()
         >>> low.round(2), high.round(2)
-        (array([-0.05]), array([2.05]))
+        (array([-0.23]), array([2.03]))
         """
         checked("level", level, Annotated[float, Above(0.0), Below(1.0)])
         t = scipy.special.stdtrit(np.maximum(self.n_groups - 1, 1), 0.5 + level / 2.0)
-        return self.value - t * self.error, self.value + t * self.error
+        centre = self.value - self.bias
+        return centre - t * self.spread, centre + t * self.spread
+
+    def is_sound(self) -> Any:
+        """Tell which intervals of probabilities or surprisals may be trusted.
+
+        Others are of estimates that lack a value without some group, whose bias may be as large as their error, or
+        that are within two errors of zero, such as those of rules that few examples have."""
+        is_complete = self.n_groups == np.max(self.n_groups, initial=_FEWEST_GROUPS)
+        return is_complete & (2.0 * np.abs(self.bias) < self.error) & (np.abs(self.value) > 2.0 * self.spread)
 
     def is_zero(self, level: float = 0.95) -> Any:
         """Tell where the interval contains zero: an estimate p̂ < 0 there is zero within its error.
@@ -130,6 +171,7 @@ class Jackknife(Generic[Model]):
         weighted = [(example, 1.0) for example in every]
         parts = jackknife(weighted, n_groups, lambda some, _: train(some), listener, folds=group, stage="groups")
         self.parts = [part for part, *_ in parts]
+        self.caveats = tuple(_caveats(self.whole, self.parts))
 
     def score(self, trees: Iterable[Any]) -> Estimates:
         """Estimate p̂ of trees with standard errors, as shares of |p̂|; see `Estimates.of_weights`.
@@ -138,7 +180,7 @@ class Jackknife(Generic[Model]):
         given = list(trees)
         models: list[Any] = [self.whole, *self.parts]
         whole, *of_parts = [model.score(given) for model in models]
-        return Estimates.of_weights(whole, of_parts)
+        return Estimates.of_weights(whole, of_parts, self.caveats)
 
     def estimate(self, f: Callable[[Model], Any]) -> Estimates:
         """Compute estimates, and their standard errors.
@@ -147,7 +189,7 @@ class Jackknife(Generic[Model]):
 
         Groups without which an estimate is not finite are left out of its error, with a warning: for example, a rule
         that only trees of this group have."""
-        found = Estimates.of(f(self.whole), [f(part) for part in self.parts])
+        found = Estimates.of(f(self.whole), [f(part) for part in self.parts], self.caveats)
         lost = int((found.n_groups < len(self.parts)).sum())
         if lost and np.isfinite(found.value).any():
             warnings.warn(
@@ -156,6 +198,28 @@ class Jackknife(Generic[Model]):
                 stacklevel=2,
             )
         return found
+
+
+def _caveats(whole: Any, parts: Sequence[Any]) -> Iterator[str]:
+    """Say what the errors of models do not show; models of other libraries have no caveats."""
+    members = getattr(whole, "members", None) or [whole]
+    estimators = [getattr(getattr(member, "options", None), "estimator", None) for member in members]
+    if any(isinstance(estimator, Estimator) and estimator.probabilities for estimator in estimators):
+        yield "errors are of the estimate, not of its bias: clusters and EM have one that more examples do not remove"
+    states = [[count.tolist() for count in _states_of(model)] for model in (whole, *parts)]
+    if changed := sum(some != states[0] for some in states):
+        yield (
+            f"numbers of states differ without {changed} of {len(parts)} groups, because a singular value is near the "
+            f"cutoff; fix them by `n_states` and `cutoff`"
+        )
+
+
+def _states_of(model: Any) -> Iterator[IntArray]:
+    """List the numbers of states (S,) of each member, as far as a model has any."""
+    for member in getattr(model, "members", None) or [model]:
+        operators = getattr(member, "operators", member)
+        if isinstance(operators, ObservableOperators):
+            yield operators.states
 
 
 def divide(n: int, n_groups: int, seed: int = 0) -> IntArray:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.recovery import PROBLEMS, climb, errors, slope, total_variation
+from benchmarks.recovery import PROBLEMS, climb, compare, errors, slope, total_variation
 from spectral_latent.estimation import (
     EstimatorOptions,
     Moments,
@@ -150,6 +150,14 @@ def test_errors_fall_with_the_root_of_the_sample() -> None:
     found = np.concatenate([errors(PROBLEMS[number], sizes, [0]) for number in (0, 11)], axis=1)
     assert slope(sizes, found) == pytest.approx(-0.5, abs=0.15)
     assert found[-1].max() < 0.1
+
+
+@pytest.mark.slow
+def test_spectral_probabilities_converge_and_those_of_as_many_clusters_do_not() -> None:
+    """Smoothing, scaling and cutoff as by default: their bias vanishes, that of hard clusters stays."""
+    found = dict(compare(PROBLEMS[:1], (2_000, 32_000), [0]))
+    assert found["spectral"][1, 0] < 0.05 < 0.3 < found["m clusters"][1, 0]
+    assert found["spectral"][1, 0] < 0.5 * found["spectral"][0, 0]
 
 
 def test_em_from_recovered_states_ends_as_high_as_the_best_of_random_starts() -> None:
