@@ -426,10 +426,10 @@ LINES: dict[str, tuple[int, int]] = {
     "inspection": (396, 176),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
     "tokenisation": (223, 48),
-    "model": (1144, 541),  # surprisal of regions; the bias of errors, and caveats
+    "model": (1194, 555),  # surprisal of regions; the bias of errors, and caveats
     "lexicon": (1276, 417),  # words are encoded together; what smoothing needs of words is kept for all grammars
     "grammar": (2038, 554),
-    "constituency": (2883, 896),  # exports for packages on top; a preset of moments
+    "constituency": (2884, 900),  # exports for packages on top; a preset of moments
     "sequence": (3349, 951),
     "automata": (841, 266),
     "anchors": (551, 192),
