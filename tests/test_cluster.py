@@ -8,12 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import dask
 import joblib
 import pytest
-from dask.distributed import Client, LocalCluster
-from distributed.utils import get_mp_context
 
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.corpora import parse_brackets
@@ -25,11 +23,15 @@ from tests.streams import make_shards
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Client]:
+def cluster() -> Iterator[Any]:
     """Start a cluster of two workers on this machine, each a process, and return its client.
 
     All workers are forked from a process that has imported this module.
     """
+    import dask  # not at the head of the module, because every process that collects tests would take a second
+    from dask.distributed import Client, LocalCluster
+    from distributed.utils import get_mp_context
+
     with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
         get_mp_context().set_forkserver_preload(["distributed", __name__])
         with (
@@ -40,7 +42,7 @@ def cluster() -> Iterator[Client]:
 
 
 @pytest.fixture(autouse=True)
-def engine(cluster: Client) -> Iterator[None]:
+def engine(cluster: Any) -> Iterator[None]:
     """Let the cluster do the work of joblib when both workers are there."""
     cluster.wait_for_workers(2)
     with joblib.parallel_config(backend="dask"):

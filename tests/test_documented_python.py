@@ -9,7 +9,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import dask.distributed
 import nltk.corpus
 import pytest
 from nltk import DependencyGraph
@@ -60,6 +59,8 @@ def here(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(nltk.corpus, name, CORPUS)
     graphs = SimpleNamespace(parsed_sents=lambda: [DependencyGraph(rows) for rows in ROWS])
     monkeypatch.setattr(nltk.corpus, "dependency_treebank", graphs)
+    import dask.distributed  # not at the head of the module, which every process imports that collects tests
+
     client: Callable[..., Any] = dask.distributed.Client
     monkeypatch.setattr(dask.distributed, "Client", lambda _: client(processes=False, dashboard_address=":0"))
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib import pyplot
 
 from spectral_latent.evaluation import many_to_one
 from spectral_latent.inspection import NamedOperators
@@ -27,6 +26,8 @@ def in_docs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.syspath_prepend(ROOT / "docs")
     yield
+    from matplotlib import pyplot  # not at the head of the module, because every process that collects tests imports it
+
     pyplot.close("all")
 
 

@@ -5,7 +5,6 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-import skops.io
 
 from spectral_latent_sklearn import (
     LatentTagClassifier,
@@ -43,6 +42,8 @@ NUMBERS = np.arange(200.0)[:, None] % 2
 )
 def test_files(estimator: Any, X: Any, y: Any, method: str) -> None:
     """Before and after the first use, which may fill tables of what is known."""
+    import skops.io  # not at the head of the module, because every process that collects tests would take a second
+
     estimator.fit(X, y)
     for _ in range(2):
         written = skops.io.dumps(estimator)

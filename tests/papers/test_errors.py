@@ -1,7 +1,6 @@
 """Errors that fall have a slope, and others do not converge."""
 
 import numpy as np
-from matplotlib import pyplot
 
 from benchmarks.papers.errors import plot_errors
 
@@ -13,4 +12,6 @@ def test_errors_that_do_not_fall_are_joined() -> None:
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert labels == ["right: slope −1.00", "wrong: no convergence"]
     np.testing.assert_allclose(axes.get_lines()[1].get_ydata(), [1.0, 0.01])
-    pyplot.close("all")
+    from matplotlib import pyplot  # not at the head of the module, which every process imports that collects tests
+
+    pyplot.close(axes.figure)
