@@ -301,8 +301,11 @@ def test_reading_times(tmp_path: Path) -> None:
 def test_coverage() -> None:
     """Smoothing adds bias, so that intervals miss the truth; no tree is covered less often than the worst."""
     coverage = load("coverage")
-    rows = {name: coverage.measure(coverage.PROBLEMS[10], name, 200, 3) for name in coverage.SETTINGS}
+    cases = {name: coverage.of_trees(coverage.PROBLEMS[10], name) for name in coverage.SETTINGS}
+    rows = {name: coverage.measure(case, 200, 3) for name, case in cases.items()}
     for row in rows.values():
         assert set(row) == set(coverage.COLUMNS)
-        assert 0 <= row["worst tree"] <= row["coverage %"] <= 100 and row["worst tree"] <= row["rarer half"]
-    assert rows["default"]["coverage %"] < rows["no smoothing"]["coverage %"]
+        assert 0 <= row["worst"] <= row["coverage %"] <= 100 and row["worst"] <= row["rarer half"]
+        assert row["worst"] <= row["worst sound"]
+    assert rows["default"]["error alone"] < rows["no smoothing"]["error alone"]
+    assert rows["default"]["error alone"] < rows["default"]["coverage %"]

@@ -8,9 +8,9 @@ posteriors is best if the errors of the grammars differ: a symbol that remembers
 symbol that remembers a sibling.
 
 `clusters` finds its states by singular vectors and cuts across principal directions (`estimation.clustering`), and
-counts the rules of these states: nothing is drawn at random, and there is no EM over trees.  A few multiplicative
-updates reduce the larger tensors to `rank` terms (`operators.low_rank`); their loss is not convex, and they end before
-they converge.
+counts the rules of these states: nothing is drawn at random, and there is no EM over trees.  A few rounds of EM
+within each of the larger tensors reduce it to `rank` terms (`operators.low_rank`); their loss is not convex, and they
+end before they converge.
 
 `spectral` has the estimator of Cohen et al. (2012, 2013): moments of projections, with the smoothing of slide 25 and
 `cutoff` as the rule of ranks, so that it is consistent.  The grammars of all other presets are trained by EM, which
