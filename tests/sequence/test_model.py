@@ -298,6 +298,9 @@ def test_bad_data_are_named() -> None:
         LatentHMM.train(["", ""])
     with pytest.raises(EstimationError, match="sequence 2 is empty"):
         LatentTagger.train([[("a", "X")], []])
+    for wrong in ([1], float("nan")):
+        with pytest.raises(EstimationError, match="sequence 2, observation 3: "):
+            LatentHMM.train(["ab", ["a", "b", wrong]])
     for token in ("a", ("a",), ("a", "X", "Y"), (1, "X"), ("a", None), ("a", ["X"]), None):
         with pytest.raises(EstimationError, match="sentence 2, token 1"):
             LatentTagger.train([[("a", "X")], [token]])  # type: ignore[list-item]
