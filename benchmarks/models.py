@@ -25,6 +25,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from benchmarks.silver import HYPHEN, join_hyphens, learn_relations, mended, subtrees
 from benchmarks.toy import train_toy
 from spectral_latent.constituency import (
@@ -36,14 +38,13 @@ from spectral_latent.constituency import (
 )
 from spectral_latent.constituency.cleaning import tagged_words
 from spectral_latent.corpora import constituency_trees, dependency_trees
-from spectral_latent.dependency import DependencyModel, DependencySentence
+from spectral_latent.dependency import DependencySentence
 from spectral_latent.dependency import preset as dependency_preset
-from spectral_latent.dependency.tree import BLANK
+from spectral_latent.estimation import EM, Clusters
 from spectral_latent.grammar.options import clusters_then_em
-from spectral_latent.lexicon import LexiconOptions
+from spectral_latent.lexicon import JudgeOptions, LexiconOptions
 from spectral_latent.model import Partial, complete
 from spectral_latent.ready import FOLDER, listed_models
-from spectral_latent.sequence import LatentTagger
 from spectral_latent.sequence import preset as tagger_preset
 from spectral_latent_text import TextPipeline
 
@@ -157,16 +158,27 @@ def train_english(files: Sequence[Path]) -> ConstituencyModel:
 
 
 def train_dependencies(files: Sequence[Path]) -> TextPipeline:
-    """Train `en-ud` on a file of EWT: a parser that finds universal tags itself, and a tagger of Penn tags."""
-    # Raw text has no morphological features, so relations must not rely on them.
-    sentences = [tree._replace(feats=(BLANK,) * len(tree.forms)) for tree in dependency_trees(files[0])]
+    """Train `en-ud` on a file of EWT: one grammar with a model of arcs, and taggers with few states.
+
+    For a small file, weights are rounded to multiples of 1/32, as those of relations are, and text is divided by rules.
+    """
     (fast,) = dependency_preset("fast")
-    lexicon = replace(fast.lexicon, min_expected=1e-3)
-    model = DependencyModel.train(sentences, replace(fast, lexicon=lexicon, compact=True))
-    fast_tagger = tagger_preset("fast")
-    options = replace(fast_tagger, lexicon=LexiconOptions(min_expected=1e-2), compact=True)
-    tagger = LatentTagger.train([list(zip(x.forms, x.xpos, strict=True)) for x in sentences], options)
-    return TextPipeline(model.members, model.relations, taggers=(replace(tagger, tagset="xpos"),))
+    lexicon = replace(fast.lexicon, min_expected=1e-2)
+    parser = replace(fast, lexicon=lexicon, arcs=JudgeOptions(), candidates=8, compact=True)
+    taggers = replace(
+        tagger_preset("accurate"),
+        estimator=EM(Clusters(4)),
+        lexicon=LexiconOptions(min_expected=3e-2),
+        compact=True,
+    )
+    made = TextPipeline.train(dependency_trees(files[0]), parser, taggers=taggers)
+    judged = tuple(replace(tagger, judge=rounded(tagger.judge)) for tagger in made.taggers)
+    return replace(made, arcs=rounded(made.arcs), taggers=judged, segmenter=None)
+
+
+def rounded(model: Any) -> Any:
+    """Round the weights of a model."""
+    return replace(model, weights=np.round(32 * model.weights) / 32)
 
 
 def train_icelandic(files: Sequence[Path]) -> ConstituencyModel:

@@ -448,7 +448,7 @@ LINES: dict[str, tuple[int, int]] = {
     "spectral_latent_text": (
         782,
         147,
-    ),  # the division of raw text, columns and lemmas left sequence, dependency, lexicon
+    ),  # raw text, columns and lemmas, which left sequence, dependency and lexicon
 }  # of code, and of docstrings, in each room and package; a change may only lower them, or say here why it does not
 
 

@@ -67,6 +67,8 @@ def test_models_are_loaded_by_name() -> None:
     assert tree.heads == (2, 3, 0, 5, 3, 3)
     assert tree.upos == ("DET", "NOUN", "VERB", "PRON", "NOUN", "PUNCT")
     assert tree.xpos == ("DT", "NN", "VBD", "PRP$", "NN", ".")
+    assert tree.lemmas == ("the", "horse", "eat", "my", "sandwich", ".")
+    assert tree.feats[1:3] == ("Number=Sing", "Mood=Ind|Number=Sing|Person=3|Tense=Past|VerbForm=Fin")
 
 
 def test_a_file_of_the_name_of_a_model_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
