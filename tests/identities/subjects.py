@@ -25,6 +25,7 @@ from spectral_latent.sequence import LatentTagger, TaggerOptions
 from tests.conformance.treebank import DEPENDENCIES, PHRASES, TAGGED
 
 EM = EstimatorOptions("clusters-em", n_states=3, iterations=4)
+SPECTRAL = EstimatorOptions("spectral", n_states=2)
 SENTENCES = [
     ["he", "sees", "it"],
     ["the", "cat", "sleeps"],
@@ -128,3 +129,11 @@ SUBJECTS = [
     _arcs("left children first", DependencyOptions(estimator=EM, attachment=Attachment("left"))),
     _tags("EM", TaggerOptions(EM)),
 ]
+UNPRUNED = [
+    _phrases("EM, no rows", ConstituencyOptions(estimator=EM, rows=0.0, threshold=0.0)),
+    _phrases("spectral, no rows", ConstituencyOptions(estimator=SPECTRAL, rows=0.0, threshold=0.0)),
+    _arcs("EM", DependencyOptions(estimator=EM, threshold=0.0)),
+    _arcs("spectral, no floors", DependencyOptions(estimator=SPECTRAL, threshold=0.0, floor=None)),
+    _tags("EM", TaggerOptions(EM, threshold=0.0, beam=0.0)),
+]
+ROWS = _phrases("rows", ConstituencyOptions(estimator=EM, rows=0.1, threshold=0.0))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from spectral_latent.model import Partial
-from tests.identities.subjects import SENTENCES, SUBJECTS, Parts, Subject
+from tests.identities.subjects import ROWS, SENTENCES, SUBJECTS, UNPRUNED, Parts, Subject
 
 MANY = 10_000
 PRUNED = 2e-3  # nats that pruned charts may lose of log p, and posteriors may differ by
@@ -71,6 +71,36 @@ def test_parts_of_trees_have_their_posteriors(subject: Subject) -> None:
         posteriors = subject.posteriors(model, subject.words(tree))
         expected = [posteriors.get(part, 0.0) for part in subject.parts(tree)]
         np.testing.assert_allclose(sorted(row), sorted(expected), atol=PRUNED)
+
+
+def quotients(subject: Subject, words: list[str]) -> Parts:
+    """Sum exp(score) / exp(log p) over the trees with each part."""
+    trees, p = enumerate_trees(subject, words)
+    (log,) = subject.model.log_probabilities([subject.given(words)])
+    shares: Counter[Any] = Counter()
+    for tree, each in zip(trees, p, strict=True):
+        for part in subject.parts(tree):
+            shares[part] += each / np.exp(log)
+    return dict(shares)
+
+
+@pytest.mark.parametrize("subject", UNPRUNED, ids=lambda subject: subject.name)
+@by_sentence
+def test_posteriors_scores_and_sums_are_one_model(subject: Subject, words: list[str]) -> None:
+    """Without pruning they differ by rounding alone, but for unlikely tags, which are left out."""
+    found, posteriors = quotients(subject, words), subject.posteriors(subject.model, words)
+    bound = 1e-5 if subject.name.startswith("tags") else 1e-9
+    for part in {*found, *posteriors}:
+        assert posteriors.get(part, 0.0) == pytest.approx(found.get(part, 0.0), abs=bound), part
+
+
+@by_sentence
+def test_rows_of_children_only_add_to_the_scores_of_trees(words: list[str]) -> None:
+    """Charts lack the derivations with rows, which `score` adds; at most a tenth of each phrase's probability."""
+    found, posteriors = quotients(ROWS, words), ROWS.posteriors(ROWS.model, words)
+    for part, posterior in posteriors.items():
+        assert posterior <= found.get(part, 0.0) + 1e-9
+    assert max(found.values()) < 1.1
 
 
 @by_subject
