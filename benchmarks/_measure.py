@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import resource
+import subprocess
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ParamSpec, TypeVar
 
+ROOT = Path(__file__).resolve().parents[1]
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -24,6 +26,18 @@ def in_new_process(function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwar
 def peak_megabytes() -> float:
     """Return the largest memory of this process so far, in megabytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+@contextmanager
+def checkout_of(version: str) -> Iterator[Path]:
+    """Check an earlier version out into a folder that exists in the block."""
+    with TemporaryDirectory() as folder:
+        checkout = Path(folder, "before")
+        subprocess.run(["git", "worktree", "add", "--quiet", "--detach", checkout, version], cwd=ROOT, check=True)
+        try:
+            yield checkout
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", checkout], cwd=ROOT, check=True)
 
 
 @contextmanager

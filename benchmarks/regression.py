@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks._measure import ROOT, checkout_of
 from spectral_latent import load
 
-ROOT = Path(__file__).resolve().parents[1]
 WORST = 1.3  # the largest ratio that passes
 SECONDS = "CPU s"
 TASKS = {
@@ -78,19 +78,15 @@ def main() -> int:
             ["git", "describe", "--tags", "--abbrev=0"], cwd=ROOT, capture_output=True, text=True, check=False
         )
         base = found.stdout.strip() or "HEAD~100"
-    with tempfile.TemporaryDirectory() as folder:
-        before, trees = Path(folder, "before"), Path(folder, "trees.mrg")
+    with tempfile.TemporaryDirectory() as folder, checkout_of(base) as before:
+        trees = Path(folder, "trees.mrg")
         drawn = load("toy").sample(400, np.random.default_rng(0))
         trees.write_text("\n".join(tree.bracketed() for tree in drawn), encoding="utf-8")
-        subprocess.run(["git", "worktree", "add", "--quiet", "--detach", before, base], cwd=ROOT, check=True)
-        try:
-            times: dict[Path, list[list[float]]] = {before: [], ROOT: []}
-            for run in range(arguments.runs + 1):
-                for checkout, of_checkout in times.items():
-                    measured = measure(checkout, trees)
-                    of_checkout += [measured] if run else []
-        finally:
-            subprocess.run(["git", "worktree", "remove", "--force", before], cwd=ROOT, check=True)
+        times: dict[Path, list[list[float]]] = {before: [], ROOT: []}
+        for run in range(arguments.runs + 1):
+            for checkout, of_checkout in times.items():
+                measured = measure(checkout, trees)
+                of_checkout += [measured] if run else []
     worst = 0.0
     for at, (task, unit) in enumerate(TASKS.items()):
         old, new = (min(numbers[at] for numbers in of_checkout) for of_checkout in times.values())
