@@ -5,9 +5,9 @@ The names below are imported when they are first used, so that `import spectral_
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from spectral_latent._names import import_when_used
 from spectral_latent._version import __version__
 
 if TYPE_CHECKING:
@@ -68,16 +68,15 @@ _ADAPTERS = {
 }  # names that people look for here
 
 
+_import = import_when_used(__name__, _MODULES)
+
+
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used; see PEP 562."""
     for package, names in _ADAPTERS.items():
         if name in names:
             raise ImportError(f"{name} is in another package: from {package} import {name}", name=__name__)
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+    return _import(name)
 
 
 def __dir__() -> list[str]:

@@ -1,18 +1,37 @@
-"""Define the names that options choose from.
+"""Define the names that options choose from, and import names when they are used.
 
 This module imports nothing heavy, so that the help of the command line is quick.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, Literal
 
 __all__ = [
     "ConstituencyPresetName",
     "EstimatorName",
     "PresetName",
+    "import_when_used",
 ]
 
 EstimatorName = Literal["spectral", "clustering", "em", "clusters-em", "anchors", "anchors-em", "moments", "moments-em"]
 PresetName = Literal["fast", "accurate", "spectral"]
 ConstituencyPresetName = Literal["fast", "accurate", "best", "clusters", "spectral"]
+
+
+def import_when_used(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
+    """Make the function `__getattr__` of a package, which imports a public name when it is first used; see PEP 562.
+
+    modules: the module of the package from which each name is imported."""
+
+    def __getattr__(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{package}.{modules[name]}"), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return __getattr__

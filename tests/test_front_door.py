@@ -99,8 +99,18 @@ def test_a_road_imports_what_it_needs(road: str, tmp_path: Path) -> None:
     assert rooms & FORMALISMS == formalisms
     assert len(own) <= most
     assert not {"reranking", "evaluation", "cli", "plotting"} & rooms
+    assert ("numba" in imported) == ("surprisal" in road)  # Python itself parses a short sentence
     unneeded = {"nltk", "networkx", "joblib", "jinja2", "matplotlib", "scipy.special", "scipy.optimize", "scipy.stats"}
     assert not unneeded & {*imported}
+
+
+def test_the_command_imports_what_it_needs(tmp_path: Path) -> None:
+    words = tmp_path / "a.txt"
+    words.write_text("The dog slept .\n")
+    script = f"import sys\nfrom spectral_latent.cli import run\nsys.argv[1:] = ['parse', 'en', {str(words)!r}]\n"
+    imported = {*run(f"{script}try: run()\nexcept SystemExit: print(*sys.modules)").split()}
+    assert "spectral_latent.constituency.model" in imported
+    assert not {"numba", "nltk", "spectral_latent.sequence", "spectral_latent.dependency.model"} & imported
 
 
 def test_all_names_are_listed_and_found() -> None:

@@ -27,7 +27,7 @@ import numpy as np
 
 from spectral_latent._options import AtLeast, AtMost, Options
 from spectral_latent.files import CompactOperators, Distinct, Text
-from spectral_latent.lexicon.spelling import DEPTH, Signature, SpellingModel, signatures
+from spectral_latent.lexicon.spelling import DEPTH, Signature, SpellingModel, all_signatures, signatures
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.tokenisation import MARKS
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
@@ -87,8 +87,7 @@ class Lexicon:
     @cached_property
     def terminals(self) -> Vocabulary[str | Signature]:
         """The words and signatures, with their numbers."""
-        of_words = chain.from_iterable(map(signatures, self.words))
-        return Vocabulary(chain(self.words, [()], of_words))
+        return Vocabulary(chain(self.words, [()], all_signatures(self.words)))
 
     @cached_property
     def _signatures(self) -> dict[str, int]:

@@ -25,9 +25,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import chain, starmap
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -46,6 +47,7 @@ __all__ = [
     "SpellingModel",
     "SpellingOptions",
     "WordCounts",
+    "all_signatures",
     "character_class",
     "character_classes",
     "signatures",
@@ -112,11 +114,27 @@ def signatures(word: str) -> tuple[Signature, ...]:
     >>> signatures("1,000"), signatures("東京")[0]
     ((('d,d',), ()), ('x', '東京'))
     """
-    shape = without_runs(character_classes(word))[:_LONGEST_SHAPE]
-    if shape.startswith("d"):
-        return (shape,), ()
-    ending = word.lower()[-_LONGEST_SUFFIX:]
-    return (*((shape, ending[at:]) for at in range(len(ending))), (shape,), ())
+    return _signatures_of(*_shape_and_ending(word))
+
+
+def all_signatures(words: Iterable[str]) -> Iterator[Signature]:
+    """List the signatures of words in turn; words of one shape and ending have theirs once.
+
+    >>> list(all_signatures(["at", "eat", "1", "2"]))
+    [('x', 'at'), ('x', 't'), ('x',), (), ('x', 'eat'), ('x', 'at'), ('x', 't'), ('x',), (), ('d',), ()]
+    """
+    return chain.from_iterable(starmap(_signatures_of, dict.fromkeys(map(_shape_and_ending, words))))
+
+
+def _shape_and_ending(word: str) -> tuple[str, str]:
+    """Find the shape of a word and its last characters, on which its signatures depend."""
+    shape = without_runs(word.translate(_CLASSES))[:_LONGEST_SHAPE]
+    return shape, "" if shape.startswith("d") else word.lower()[-_LONGEST_SUFFIX:]
+
+
+def _signatures_of(shape: str, ending: str) -> tuple[Signature, ...]:
+    """List the signatures of a shape with an ending."""
+    return (*[(shape, ending[at:]) for at in range(len(ending))], (shape,), ())
 
 
 class WordCounts(NamedTuple):

@@ -272,22 +272,25 @@ class Tensors(Sequence[Tensor]):
         """
         m_a = self.shapes[:, 0]
         place, tensor = ranges(np.zeros_like(m_a), m_a)
-        # The weight of a column of the matrix (m_a, Q): Σ second · Σ third of a term, and 1 without terms.
+        if not len(m_a):
+            return tensor, place, np.zeros(0)
+        # The matrix (m_a, Q) of a tensor has m_a rows, and each of its two factors has one for each term.
+        n_rows = np.column_stack([m_a, self.terms, self.terms]).ravel()
+        width = np.column_stack([self.widths, self.shapes[:, 1:]]).ravel()
+        size = np.repeat(width, n_rows)
+        begin = np.cumsum(size) - size
+        sums = np.add.reduceat(self.data, begin)
+        # The weight of a column of the matrix: Σ second · Σ third of a term, and 1 without terms.
+        end = np.cumsum(n_rows).reshape(-1, 3)
+        second, which = ranges(end[:, 0], end[:, 1])
         last = np.cumsum(self.widths)
-        term, which = ranges(np.zeros_like(self.terms), self.terms)
-        weight = np.ones(self.widths.sum())
-        at = (last - self.widths)[which] + term
-        first = (self.offset[:-1] + m_a * self.widths)[which]
-        for length in (self.shapes[which, 1], self.shapes[which, 2]):
-            entry, row = ranges(first + term * length, first + (term + 1) * length)
-            weight[at] *= np.bincount(row, self.data[entry], len(which))
-            first = first + self.terms[which] * length
+        weight = np.ones(last[-1])
+        weight[(last - self.widths)[which] + second - end[which, 0]] = sums[second] * sums[second + self.terms[which]]
         # Sum the rows of each matrix with these weights.
-        width = self.widths[tensor]
-        begin = self.offset[tensor] + place * width
-        entry, row = ranges(begin, begin + width)
+        row = end[tensor, 0] - m_a[tensor] + place
+        entry, _ = ranges(begin[row], begin[row] + size[row])
         column, _ = ranges((last - self.widths)[tensor], last[tensor])
-        return tensor, place, np.bincount(row, self.data[entry] * weight[column], len(tensor)).astype(float)
+        return tensor, place, np.add.reduceat(self.data[entry] * weight[column], np.cumsum(size[row]) - size[row])
 
     def with_data(self, data: FloatArray) -> Tensors:
         """Replace the numbers; the layout stays.
