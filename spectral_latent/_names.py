@@ -23,9 +23,7 @@ ConstituencyPresetName = Literal["fast", "accurate", "best", "clusters", "spectr
 
 
 def import_when_used(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """Make the function `__getattr__` of a package, which imports a public name when it is first used; see PEP 562.
-
-    modules: the module of the package from which each name is imported."""
+    """Make a function `__getattr__` that imports each name from its module when it is first used; see PEP 562."""
 
     def __getattr__(name: str) -> Any:
         if name not in modules:

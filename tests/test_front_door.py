@@ -71,7 +71,7 @@ def run(script: str) -> str:
 
 def test_importing_the_package_costs_nothing() -> None:
     imported = run("import sys; known = {*sys.modules}; import spectral_latent; print(*{*sys.modules} - known)").split()
-    own = {"spectral_latent", "spectral_latent._version"}
+    own = {"spectral_latent", "spectral_latent._names", "spectral_latent._version"}
     assert own <= {*imported} and {name.partition(".")[0] for name in {*imported} - own} <= sys.stdlib_module_names
 
 

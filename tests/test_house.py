@@ -412,7 +412,7 @@ LINES: dict[str, tuple[int, int]] = {
     "_version": (38, 3),
     "_numba": (227, 41),  # all that needs numba, which `_compiled` held, so that it is imported with the first code
     "_compiled": (183, 42),  # and short inputs that Python runs by itself
-    "_names": (14, 4),
+    "_names": (14, 4),  # and imports of names when they are used, for two packages
     "_texts": (12, 5),
     "_options": (254, 65),  # settings of older files that are gone
     "_threads": (61, 10),  # trees are made without searches for garbage, which took as long as making them
