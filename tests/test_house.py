@@ -408,16 +408,16 @@ VERBS = {
 N_TYPES = 367
 N_FILES = 218
 LINES: dict[str, tuple[int, int]] = {
-    "spectral_latent": (79, 6),
+    "spectral_latent": (78, 6),
     "_version": (38, 3),
     "_numba": (227, 41),  # all that needs numba, which `_compiled` held, so that it is imported with the first code
     "_compiled": (183, 42),  # and short inputs that Python runs by itself
-    "_names": (14, 4),  # and imports of names when they are used, for two packages
+    "_names": (30, 5),  # and imports of names when they are used, for two packages
     "_texts": (12, 5),
     "_options": (254, 65),  # settings of older files that are gone
     "_threads": (61, 10),  # trees are made without searches for garbage, which took as long as making them
     "trees": (694, 280),
-    "operators": (690, 311),
+    "operators": (693, 311),
     "ready": (57, 22),
     "files": (1200, 371),  # exports for packages on top; batches without searches for garbage; settings that are gone
     "inference": (1862, 539),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
@@ -427,13 +427,13 @@ LINES: dict[str, tuple[int, int]] = {
     "plotting": (84, 12),
     "tokenisation": (223, 48),
     "model": (1194, 555),  # surprisal of regions; the bias of errors, and caveats
-    "lexicon": (1276, 417),  # words are encoded together; what smoothing needs of words is kept for all grammars
+    "lexicon": (1286, 424),  # words are encoded together; what smoothing needs of words is kept for all grammars
     "grammar": (2038, 554),
     "constituency": (2884, 900),  # exports for packages on top; a preset of moments
     "sequence": (3349, 951),
     "automata": (841, 266),
     "anchors": (551, 192),
-    "dependency": (2185, 567),  # exports for packages on top; batches without searches for garbage
+    "dependency": (2208, 569),  # exports for packages on top; batches without searches for garbage
     "graphs": (320, 111),
     "reranking": (1144, 458),  # readers and writers of n-best lists came from corpora
     "evaluation": (911, 322),
