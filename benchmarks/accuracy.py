@@ -62,6 +62,7 @@ from spectral_latent.evaluation import (
     score_tags,
 )
 from spectral_latent.sequence import LatentTagger, TaggerOptions
+from spectral_latent_text import TextPipeline
 
 Figures = dict[str, float | str]
 OVER = "over the Berkeley parser"
@@ -219,7 +220,7 @@ def train_one_state(trees: list[Any]) -> DependencyModel:
 
 def train_columns(name: Any, trees: list[Any]) -> DependencyModel:
     """Train a parser of raw text, with tags, features and lemmas."""
-    return DependencyModel.train_language(trees, dependency.preset(name))
+    return TextPipeline.train(trees, dependency.preset(name))
 
 
 DEPENDENCY_OPTIONS: dict[str, DependencyOptions | Sequence[DependencyOptions]] = {
