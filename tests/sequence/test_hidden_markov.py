@@ -407,8 +407,8 @@ def test_random_starts_are_probabilities_near_the_data(seed: int, m: int) -> Non
     model = random_start(strings, m, 4, seed)
     assert_probabilities(model)
     assert (model.emission[:, 3] == 0.0).all()  # a symbol that does not occur
-    share = np.bincount(sequences.terminal, minlength=4) / 6
-    assert (np.abs(model.emission - share) <= 3 * share).all()
+    mean = random_start(strings, 200, 4, seed).emission.mean(axis=0)
+    assert mean[1] > 2.0 * max(mean[0], mean[2])  # which is four times as frequent
     again = random_start(strings, m, 4, seed)
     assert all((getattr(model, name) == getattr(again, name)).all() for name in ARRAYS)
 
