@@ -7,16 +7,18 @@ words these are.
 | here | meaning |
 | --- | --- |
 | x, y | the characters of a text, and their tags |
-| φ(x, i) | the features of a character, hashed to buckets: the letters around it, and what stands beside it |
-| ψ(x, i) | the features by which a character opens a sentence |
-| A (12, 4) | `_TRAITS`: the other traits of each tag, each of which has weights w |
-| O (12,) | `_OPENS`: whether each tag opens a sentence, which has weights v |
+| φ_k(x, i) | the features of a character, hashed to buckets, which are equal for all traits but the last |
+| A (12, 6) | `_TRAITS`: the traits of each tag, each of which has weights w_k |
 | s | `step`: the weight of each pair of neighbouring tags |
-| P(y \\| x) ∝ exp(Σ_i A(y_i) w·φ(x, i) + O(y_i) v·ψ(x, i) + s(y_{i-1}, y_i)) | of tags that fit together |
-| −Σ log P(y \\| x) + λ (‖w‖² + ‖v‖² + ‖s‖²) / 2 | what `Segmenter.train` minimises; λ is `_PENALTY` |
+| P(y \\| x) ∝ exp(Σ_i Σ_k A(y_i, k) w_k·φ_k(x, i) + s(y_{i-1}, y_i)) | of tags that fit together |
+| −Σ log P(y \\| x) | what `Segmenter.train` makes small, in a few passes over the texts |
 
-The model is a conditional random field (Lafferty, McCallum and Pereira 2001), and its sums are those of Baum-Welch.  A
-token begins, and opens a sentence, where that has more than half of the probability.
+The model is a conditional random field (Lafferty, McCallum and Pereira 2001), and its sums are those of Baum-Welch.  It
+learns by AdaGrad (Duchi, Hazan and Singer 2011), and keeps the means of the weights after the later passes.  A token
+begins, and opens a sentence, where that has more than half of the probability.
+
+A word of the treebank that stands in a new text is evidence for a token; in the text that the word comes from it is
+none, so each half of the texts learns with the words of the other half.
 
 White space always ends a token, unless a treebank has tokens with white space, such as `10 000`.  An empty line always
 ends a sentence.
@@ -41,13 +43,11 @@ from spectral_latent.lexicon import (
     BucketArray,
     HashArray,
     Templates,
+    descend,
+    find_words,
     hash_features,
     hash_name,
     hash_to_ends,
-    minimise,
-    spread,
-    spread_rows,
-    sum_rows,
     sum_weights,
 )
 from spectral_latent.sequence import chain_sums
@@ -61,9 +61,12 @@ if TYPE_CHECKING:
 __all__ = ["LearntTokenisation", "Segmenter"]
 
 _SIZE = 1 << 18  # buckets
-_PENALTY = 0.1
-_ITERATIONS = 80
-_LONGEST = 10  # characters of the longest part of a text that is a feature as a whole
+_FEWEST, _MOST, _STEPS = 8, 16, 4000  # passes over all texts, and the steps that they have together if they can
+_RATE = 0.1
+_FIRST_SQUARE = 3.0  # of the gradient of each weight, before the first step
+_LEAST = 1e-3  # errors that are smaller change no weights
+_STEP = 100  # characters from which the weights learn at a time, at least
+_LONGEST = 10  # characters of the longest word, or part of a text, that is a feature as a whole
 _NEAR = 3  # characters on each side of a place
 _BLOCK = 1 << 16  # characters that are divided at once
 _EMPTY_LINE = re.compile(r"\n[^\S\n]*\n")
@@ -76,37 +79,31 @@ _LETTERS = [f"letter{step:+}" for step in range(-_NEAR, _NEAR)]  # letter+0 is t
 _CLASSES = [f"class{step:+}" for step in range(-_NEAR, _NEAR)]
 _TEMPLATES: Templates = (
     *((name,) for name in _LETTERS[1:]),
-    *pairwise(_LETTERS),
-    *zip(_LETTERS, _LETTERS[1:], _LETTERS[2:], strict=False),
+    *pairwise(_LETTERS[1:]),
+    *zip(_LETTERS[1:], _LETTERS[2:], _LETTERS[3:], strict=False),
     ("letter-1", "letter+1"),
-    ("letter-2", "letter+0"),
-    ("letter-1", "class+0"),
-    ("letter-2", "letter-1", "class+0"),
-    ("letter-1", "class+0", "letter+1"),
-    ("class-1", "letter+0"),
-    ("class-2", "class-1", "letter+0"),
-    ("class-1", "letter+0", "class+1"),
-    ("letter+0", "class+1"),
+    *((name,) for name in _CLASSES[1:]),
     *pairwise(_CLASSES[1:]),
-    *zip(_CLASSES, _CLASSES[1:], _CLASSES[2:], strict=False),
+    *zip(_CLASSES[1:], _CLASSES[2:], _CLASSES[3:], strict=False),
+    ("letter-1", "class+0"),
+    ("class-1", "letter+0"),
+    ("letter+0", "class+1"),
+    ("class+0", "letter+1"),
     ("left part",),
     ("right part",),
     ("left part", "right part"),
-    ("left part", "letter+0"),
-    ("letter-1", "right part"),
+    ("left part", "class+0"),
     ("class-1", "right part"),
-    ("run-1",),
-    ("run+0",),
-    ("run-1", "run+0"),
-    ("run-2", "run-1"),
-    ("run+0", "run+1"),
-    ("run-2", "run-1", "run+0"),
-    ("run-1", "run+0", "run+1"),
-    ("run-2", "run-1", "class+0"),
-    ("run-1", "class+0"),
-    ("part-1",),
-    ("part-1", "class+0"),
     ("part-1", "right part"),
+    ("begins", "ends", "spans"),
+    ("begins", "spans"),
+    ("ends", "spans"),
+    ("ends", "class+0"),
+    ("begins", "class-1"),
+    ("begins", "after"),
+    ("ends", "before"),
+    ("before", "after", "spans"),
+    ("begins", "after", "class-1", "class+0"),
 )
 
 _SENTENCE_TEMPLATES: Templates = (
@@ -142,7 +139,9 @@ _BEGINS, _ENDS, _OPENS, _HAS_SEVERAL = np.array(
         for opens in ((False, True) if begins else (False,))
     ]
 ).T
-_TRAITS = np.stack([_BEGINS, _ENDS, _BEGINS & _ENDS, _HAS_SEVERAL], axis=1).astype(np.float64)
+_TRAITS = np.stack(
+    [_BEGINS, _ENDS, _BEGINS & _ENDS, _HAS_SEVERAL & _BEGINS, _HAS_SEVERAL & _ENDS, _OPENS], axis=1
+).astype(np.float64)
 _N_TAGS, _N_TRAITS = _TRAITS.shape
 _FOLLOWS = (_ENDS[:, None] == _BEGINS) & (_BEGINS | (_HAS_SEVERAL[:, None] == _HAS_SEVERAL))  # tags that fit together
 
@@ -151,20 +150,18 @@ class _Characters(NamedTuple):
     """The n characters of a text that are not white space.
 
     place: (n,) the place of each character in the text.
-    space: (n,) what stands before each character: nothing, white space or an empty line, as 0, 1 and 2.
-    is_inside: (n,) whether each character continues a grapheme cluster, so that no token begins there.
+    can_be: (n, 12) whether each character may have each tag.
     buckets: (n, T) the buckets of the features.
     of_sentences: (n, T') the buckets of the features by which sentences are opened."""
 
     place: IntArray
-    space: IntArray
-    is_inside: BoolArray
+    can_be: BoolArray
     buckets: BucketArray
     of_sentences: BucketArray
 
     @staticmethod
-    def of(text: str) -> _Characters:
-        """Read a text."""
+    def of(text: str, known: IntArray, may_join: bool) -> _Characters:
+        """Read a text, for tokens that may have white space within or not; `known` (K,) are those of training."""
         code = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(np.int64)
         letters, number = np.unique(code, return_inverse=True)
         is_space = np.array([chr(letter).isspace() for letter in letters.tolist()], dtype=np.bool_)[number]
@@ -174,32 +171,37 @@ class _Characters(NamedTuple):
         empty = np.array([line.start() for line in _EMPTY_LINE.finditer(text)], dtype=np.int64)
         code[np.searchsorted(place, empty, "right") - 1] = _PARAGRAPH
         values = np.array([_attributes(chr(letter)) for letter in letters.tolist()], dtype=np.uint64).reshape(-1, 4)
+        columns = _columns(code, *values[number[place]].T)
+        is_break = code == _PARAGRAPH if may_join else (code == _PARAGRAPH) | (code == _SPACE)
+        begins, ends, spans = find_words(columns["letter+0"], is_break, known, _LONGEST)
+        class_at = np.append(columns["class+0"], np.uint64(0))
+        at = np.arange(len(code))
+        columns |= {"begins": begins, "ends": ends, "spans": spans}
+        columns |= {"after": class_at[at + begins], "before": class_at[at - ends - 1]}
         solid = np.flatnonzero(~is_space[place])
         before = np.append(_PARAGRAPH, code)[solid]
-        space = np.select([before == _PARAGRAPH, before == _SPACE], [2, 1])
-        space[:1] = 2  # also after white space
-        columns = {name: column[solid] for name, column in _columns(code, *values[number[place]].T).items()}
+        before[:1] = _PARAGRAPH  # also after white space
+        space = np.select([before == _PARAGRAPH, before == _SPACE], [2, 1]).astype(np.uint64)
+        # A token begins after white space, a sentence after an empty line, and neither within a grapheme cluster.
         is_inside = np.ones(len(text), dtype=np.bool_)
         is_inside[list(accumulate(map(len, clusters(text)[:-1]), initial=0)) if text else []] = False
-        buckets = (
-            hash_features(templates, space.astype(np.uint64), columns, _SIZE)
-            for templates in (_TEMPLATES, _SENTENCE_TEMPLATES)
-        )
-        return _Characters(place[solid], space, is_inside[place[solid]], *buckets)
+        place = place[solid]
+        can_be = np.where((space > may_join)[:, None], _BEGINS, ~(is_inside[place] & (space == 0))[:, None] | ~_BEGINS)
+        can_be &= (space < 2)[:, None] | _OPENS
+        columns = {name: column[solid] for name, column in columns.items()}
+        buckets = (hash_features(templates, space, columns, _SIZE) for templates in (_TEMPLATES, _SENTENCE_TEMPLATES))
+        return _Characters(place, can_be, *buckets)
 
-    def factors(self, weights: FloatArray, sentences: FloatArray, may_join: bool) -> FloatArray:
-        """Compute exp(A w·φ + O v·ψ) of each tag, (n, 12), divided by the largest one; 0 for tags that cannot be."""
-        scores = sum_rows(self.buckets, weights) @ _TRAITS.T
-        scores += sum_weights(self.of_sentences, sentences)[:, None] * _OPENS
-        must = self.space > may_join
-        scores[must] += np.where(_BEGINS, 0.0, -np.inf)
-        scores[self.is_inside & (self.space == 0)] += np.where(_BEGINS, -np.inf, 0.0)
-        return np.asarray(np.exp(scores - scores.max(axis=1, keepdims=True)))
+    def features(self, trait: int) -> BucketArray:
+        """Return the buckets of the features of a trait, (n, T)."""
+        return self.of_sentences if trait == _N_TRAITS - 1 else self.buckets
 
-    @property
-    def start(self) -> IntArray:
-        """The first character of each paragraph, and n."""
-        return np.append(np.flatnonzero(self.space == 2), len(self.space))
+    def posteriors(self, weights: FloatArray, step: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Compute the posteriors of tags (n, 12), and the expected counts of pairs of neighbouring tags (12, 12)."""
+        scores = np.stack([sum_weights(self.features(trait), w) for trait, w in enumerate(weights)], axis=1) @ _TRAITS.T
+        factors = np.where(self.can_be, np.exp(scores - scores.max(axis=1, keepdims=True)), 0.0)
+        steps = np.where(_FOLLOWS, np.exp(step), 0.0)
+        return chain_sums(factors, np.array([0, len(factors)]), _BEGINS, steps, _ENDS)[:2]
 
 
 @lru_cache(1 << 16)
@@ -257,16 +259,16 @@ def _columns(
 class Segmenter:
     """Divides text into sentences, tokens and words.
 
-    weights: (B, 4) w, the weights of the traits of tags.
-    sentences: (B,) v, the weights of the opening of a sentence.
+    weights: (6, B) w, the weights of the traits of tags.
     step: (12, 12) s, the weight of each pair of neighbouring tags.
+    known: (K,) the upper halves of the hashes of the tokens of training, sorted.
     may_join: whether tokens may have white space within.
     scripts: the edit scripts from tokens in lower case to their words, with a space between two words.
     by_beginning: whether scripts are found by the first letters of a token, rather than by the last ones."""
 
-    weights: Annotated[FloatArray, Axes(_SIZE, _N_TRAITS)]
-    sentences: Annotated[FloatArray, Axes(_SIZE)]
+    weights: Annotated[FloatArray, Axes(_N_TRAITS, _SIZE)]
     step: Annotated[FloatArray, Axes(_N_TAGS, _N_TAGS)]
+    known: Annotated[IntArray, Axes("K")]
     may_join: bool
     scripts: Lemmatiser
     by_beginning: bool
@@ -278,13 +280,20 @@ class Segmenter:
         forms = [_unbroken(text.text[first:end]) for text in texts for first, end, _ in text.tokens]
         words = [words for text in texts for _, _, words in text.tokens]
         may_join = any(" " in form for form in forms)
-        weights = _learn(texts, may_join)
+        halves = texts[::2], texts[1::2]
+        known = [_hash_words(half) for half in halves]
+        read = [
+            _Characters.of("\n\n".join(text.text for text in half), other, may_join)
+            for half, other in zip(halves, reversed(known), strict=True)
+        ]
+        tag = np.concatenate([_tags_of(half, found.place) for half, found in zip(halves, read, strict=True)])
+        weights, step = _learn(_Characters._make(map(np.concatenate, zip(*read, strict=True))), tag)
         split = Counter(
             (form.lower(), " ".join(of_token).lower())
             for form, of_token in zip(forms, words, strict=True)
             if len(of_token) > 1
         )
-        return Segmenter(*weights, may_join, *_learn_scripts(split))
+        return Segmenter(weights, step, np.union1d(*known), may_join, *_learn_scripts(split))
 
     def divide(self, text: str) -> Iterator[list[Token]]:
         """Divide a text into sentences of at least one word.
@@ -295,11 +304,10 @@ class Segmenter:
 
     def _divide_block(self, text: str, offset: int) -> Iterator[list[Token]]:
         """Divide some paragraphs; `offset` is the place of their first character."""
-        found = _Characters.of(text)
+        found = _Characters.of(text, self.known, self.may_join)
         if not len(found.place):
             return
-        factors = found.factors(self.weights, self.sentences, self.may_join)
-        posterior, _, _ = chain_sums(factors, found.start, _OPENS, _steps(self.step), _ENDS)
+        posterior, _ = found.posteriors(self.weights, self.step)
         first = np.flatnonzero(posterior @ _BEGINS > 0.5)
         end = found.place[np.append(first[1:], len(found.place)) - 1] + 1
         opens, has_several = ((posterior[first] @ trait > 0.5).tolist() for trait in (_OPENS, _HAS_SEVERAL))
@@ -361,9 +369,13 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
         yield first, len(text)
 
 
-def _steps(step: FloatArray) -> FloatArray:
-    """Compute exp(s) of each pair of neighbouring tags; 0 if they do not fit together."""
-    return np.where(_FOLLOWS, np.exp(step), 0.0)
+def _hash_words(texts: Sequence[DividedText]) -> IntArray:
+    """Hash the tokens of texts as `find_words` does, (K,); all that are too long have one hash."""
+    forms = sorted({_unbroken(text.text[first:end]) for text in texts for first, end, _ in text.tokens})
+    letters = np.array([_attributes(letter)[2] for form in forms for letter in form], dtype=np.uint64)
+    size = np.array(list(map(len, forms)), dtype=np.int64)
+    hashed = hash_to_ends(letters, np.repeat(np.arange(len(forms)), size), _LONGEST)
+    return np.unique((hashed[np.cumsum(size) - size] >> np.uint64(32)).astype(np.int64))
 
 
 def _tags_of(texts: Sequence[DividedText], place: IntArray) -> IntArray:
@@ -384,52 +396,38 @@ def _tags_of(texts: Sequence[DividedText], place: IntArray) -> IntArray:
     return np.argsort(kinds)[np.searchsorted(np.sort(kinds), powers @ traits[:, place])]
 
 
-def _learn(texts: Sequence[DividedText], may_join: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Find w (B, 4), v (B,) and s (12, 12), rounded to numbers of two bytes, as a file holds them."""
-    shapes = (_SIZE, _N_TRAITS), (_SIZE,), (_N_TAGS, _N_TAGS)
-    if not texts:
-        weights, sentences, step = map(np.zeros, shapes)
-        return weights, sentences, step
-    found = _Characters.of("\n\n".join(text.text for text in texts))
-    n = len(found.place)
-    tag = _tags_of(texts, found.place)
-    # Features that occur once are left out: their bucket is 0, whose weights stay 0.
-    used, of_words = _number_buckets(found.buckets)
-    used_once, of_sentences = _number_buckets(found.of_sentences)
-    found = found._replace(is_inside=found.is_inside & ~_BEGINS[tag], buckets=of_words, of_sentences=of_sentences)
-    right = np.zeros((_N_TAGS, _N_TAGS))
-    is_next = found.space[1:] < 2
-    np.add.at(right, (tag[:-1][is_next], tag[1:][is_next]), 1.0)
-    sizes = np.cumsum([(len(used) + 1) * _N_TRAITS, len(used_once) + 1])
-
-    def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
-        """Compute the loss and its gradient."""
-        w, v, s = np.split(parameters, sizes)
-        factors = found.factors(w.reshape(-1, _N_TRAITS), v, may_join)
-        posterior, pairs, log = chain_sums(factors, found.start, _OPENS, _steps(s.reshape(right.shape)), _ENDS)
-        of_right = np.log(factors[np.arange(n), tag]).sum() + right.ravel() @ s
-        gradient = spread_rows(found.buckets, posterior @ _TRAITS - _TRAITS[tag], len(used) + 1)
-        of_opens = spread(found.of_sentences, posterior @ _OPENS - _OPENS[tag], len(used_once) + 1)
-        gradient[0], of_opens[0] = 0.0, 0.0
-        value = log.sum() - of_right + _PENALTY / 2 * parameters @ parameters
-        return float(value), np.concatenate(
-            [gradient.ravel(), of_opens, (pairs - right).ravel()]
-        ) + _PENALTY * parameters
-
-    start = np.zeros(sizes[-1] + right.size)
-    best = minimise(loss, start, _ITERATIONS).astype(np.float16).astype(np.float64)
-    weights, sentences, step = map(np.zeros, shapes)
-    w, v, s = np.split(best, sizes)
-    weights[used], sentences[used_once], step[:] = w.reshape(-1, _N_TRAITS)[1:], v[1:], s.reshape(step.shape)
-    return weights, sentences, step
-
-
-def _number_buckets(buckets: BucketArray) -> tuple[IntArray, BucketArray]:
-    """List the buckets that occur more than once, and number all by their places in the list, from 1, or as 0."""
-    used = np.flatnonzero(np.bincount(buckets.ravel(), minlength=_SIZE) > 1)
-    number = np.zeros(_SIZE, dtype=np.int32)
-    number[used] = np.arange(1, len(used) + 1)
-    return used, number[buckets]
+def _learn(found: _Characters, tag: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Find w (6, B) and s (12, 12) from the tags (n,) of characters."""
+    is_right = np.arange(_N_TAGS) == tag[:, None]
+    found = found._replace(can_be=found.can_be | is_right)
+    for buckets in found[2:]:
+        buckets[np.bincount(buckets.ravel())[buckets] == 1] = 0  # features that occur once have no weights
+    shapes = (_N_TRAITS, _SIZE), (_N_TAGS, _N_TAGS)
+    w, s = map(np.zeros, shapes)
+    mean_of_w, mean_of_s = map(np.zeros, shapes)
+    squares_of_w, squares_of_s = (np.full(shape, _FIRST_SQUARE) for shape in shapes)
+    # Each part begins with a token.
+    begins = np.flatnonzero(_BEGINS[tag])
+    start = np.unique(begins[np.searchsorted(begins, np.arange(0, begins[-1], _STEP))])
+    parts = list(pairwise([*start.tolist(), len(tag)]))
+    rng = np.random.default_rng(0)
+    n_passes = min(max(_STEPS // len(parts), _FEWEST), _MOST)
+    n_means = n_passes // 2
+    for number in range(n_passes):
+        for first, end in rng.permutation(parts).tolist():
+            part = _Characters._make(column[first:end] for column in found)
+            posterior, pairs = part.posteriors(w, s)
+            error = np.ascontiguousarray(((posterior - is_right[first:end]) @ _TRAITS).T)
+            for trait in range(_N_TRAITS):
+                descend(part.features(trait), error[trait], _RATE, _LEAST, w[trait], squares_of_w[trait])
+            np.add.at(pairs, (tag[first : end - 1], tag[first + 1 : end]), -1.0)
+            squares_of_s += pairs**2
+            s -= _RATE * pairs / np.sqrt(squares_of_s)
+        if number >= n_passes - n_means:
+            mean_of_w += w / n_means
+            mean_of_s += s / n_means
+    # A file holds numbers of two bytes.
+    return mean_of_w.astype(np.float16).astype(np.float64), mean_of_s.astype(np.float16).astype(np.float64)
 
 
 def _learn_scripts(split: Counter[tuple[str, str]]) -> tuple[Lemmatiser, bool]:

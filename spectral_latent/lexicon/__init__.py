@@ -4,17 +4,15 @@ from spectral_latent.lexicon.buckets import (
     BucketArray,
     HashArray,
     Templates,
+    descend,
+    find_words,
     hash_features,
     hash_name,
     hash_to_ends,
-    spread,
-    spread_rows,
-    sum_rows,
     sum_weights,
 )
 from spectral_latent.lexicon.choices import JudgeOptions
 from spectral_latent.lexicon.lexicon import EncodedWords, Lexicon, LexiconOptions, WordEncoder
-from spectral_latent.lexicon.log_linear import minimise
 from spectral_latent.lexicon.smoothing import EmissionSmoothing
 from spectral_latent.lexicon.spelling import Signature, SpellingModel, SpellingOptions, WordCounts, signatures
 
@@ -32,13 +30,11 @@ __all__ = [
     "Templates",
     "WordCounts",
     "WordEncoder",
+    "descend",
+    "find_words",
     "hash_features",
     "hash_name",
     "hash_to_ends",
-    "minimise",
     "signatures",
-    "spread",
-    "spread_rows",
-    "sum_rows",
     "sum_weights",
 ]

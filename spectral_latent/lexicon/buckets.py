@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._compiled import compiled, compiled_part
-from spectral_latent.trees import FloatArray, IntArray
+from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = [
     "N_BUCKETS",
@@ -23,6 +23,8 @@ __all__ = [
     "HashArray",
     "Templates",
     "class_of",
+    "descend",
+    "find_words",
     "hash_features",
     "hash_name",
     "hash_to_ends",
@@ -30,8 +32,6 @@ __all__ = [
     "mix",
     "pad_words",
     "spread",
-    "spread_rows",
-    "sum_rows",
     "sum_weights",
 ]
 
@@ -152,31 +152,22 @@ def spread(buckets: BucketArray, amount: FloatArray, size: int) -> FloatArray:
 
 
 @compiled
-def sum_rows(buckets: BucketArray, weights: FloatArray) -> FloatArray:
-    """Sum the rows of weights of the features of each part, (L, m).
+def descend(
+    buckets: BucketArray, error: FloatArray, rate: float, least: float, weights: FloatArray, squares: FloatArray
+) -> None:
+    """Take a step of AdaGrad with the features of each part; bucket 0 keeps its weight.
 
     buckets: (L, T) the bucket of each feature.
-    weights: (B, m) the weights of each bucket."""
-    sums = np.zeros((len(buckets), weights.shape[1]))
+    error: (L,) the gradient of the weights of each part.
+    least: the least error from which weights learn.
+    weights, squares: (B,) the weights, and the sums of the squares of their gradients; both change."""
     for row in range(len(buckets)):
-        for template in range(buckets.shape[1]):
-            for column in range(weights.shape[1]):
-                sums[row, column] += weights[buckets[row, template], column]
-    return sums
-
-
-@compiled
-def spread_rows(buckets: BucketArray, amount: FloatArray, size: int) -> FloatArray:
-    """Add the row of amounts of each part to the buckets of its features, (B, m).
-
-    buckets: (L, T) the bucket of each feature.
-    amount: (L, m) the amounts."""
-    total = np.zeros((size, amount.shape[1]))
-    for row in range(len(buckets)):
-        for template in range(buckets.shape[1]):
-            for column in range(amount.shape[1]):
-                total[buckets[row, template], column] += amount[row, column]
-    return total
+        if abs(error[row]) >= least:
+            for template in range(buckets.shape[1]):
+                bucket = buckets[row, template]
+                if bucket > 0:
+                    squares[bucket] += error[row] ** 2
+                    weights[bucket] -= rate * error[row] / np.sqrt(squares[bucket])
 
 
 @compiled
@@ -197,3 +188,29 @@ def hash_to_ends(values: HashArray, number: IntArray, longest: int) -> HashArray
         if at == n or number[at] != number[first]:
             hashed[first] = state
     return hashed
+
+
+@compiled
+def find_words(values: HashArray, is_break: BoolArray, words: IntArray, longest: int) -> IntArray:
+    """Measure the longest word that begins, that ends before, and that goes on at each place, (3, n); 0 for none.
+
+    values: (n,) hashes.
+    is_break: (n,) values that no word has.
+    words: (K,) the upper halves of the hashes of words, sorted; see `hash_to_ends`.
+    longest: the largest number of values of a word."""
+    n = len(values)
+    sizes = np.zeros((3, n + 1), dtype=np.int64)
+    for first in range(n):
+        state = np.uint64(0)
+        end = first
+        while end < n and end < first + longest and not is_break[end]:
+            state = mix(state, values[end])
+            end += 1
+            half = np.int64(state >> np.uint64(32))
+            at = np.searchsorted(words, half)
+            if at < len(words) and words[at] == half:
+                sizes[0, first] = end - first
+                sizes[1, end] = max(sizes[1, end], end - first)
+                for within in range(first + 1, end):
+                    sizes[2, within] = max(sizes[2, within], end - first)
+    return sizes[:, :n]
