@@ -206,6 +206,7 @@ def find_words(values: HashArray, is_break: BoolArray, words: IntArray, longest:
         while end < n and end < first + longest and not is_break[end]:
             state = mix(state, values[end])
             end += 1
+            # Look for the hash of what stands from `first` to `end` among those of words.
             half = np.int64(state >> np.uint64(32))
             at = np.searchsorted(words, half)
             if at < len(words) and words[at] == half:
