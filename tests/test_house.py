@@ -427,7 +427,7 @@ LINES: dict[str, tuple[int, int]] = {
     "plotting": (84, 12),
     "tokenisation": (223, 48),
     "model": (1194, 555),  # surprisal of regions; the bias of errors, and caveats
-    "lexicon": (1295, 428),  # the search of known words in text, and steps of AdaGrad in place of two sums of rows
+    "lexicon": (1296, 428),  # the search of known words in text, and steps of AdaGrad in place of two sums of rows
     "grammar": (2038, 554),
     "constituency": (2884, 900),  # exports for packages on top; a preset of moments
     "sequence": (3349, 951),
