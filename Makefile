@@ -156,10 +156,11 @@ dist: $(INSTALLED)
 	for file in dist/*.whl dist/*.tar.gz; do cmp "$$file" "dist/again/$$(basename "$$file")" || exit 1; done
 	rm -r dist/again
 
-# The wheel without the ready models, for those who may not pass on anything but MIT.
+# The wheel without the ready models that are not MIT, for those who may not pass on anything else.
 dist-bare: $(INSTALLED)
 	rm -rf build/bare && mkdir -p build/bare && git archive HEAD | tar -x -C build/bare
-	rm build/bare/spectral_latent/ready/*.model build/bare/spectral_latent/ready/LICENSE
+	find build/bare/spectral_latent/ready -name '*.model' ! -name toy.model -delete
+	rm build/bare/spectral_latent/ready/LICENSE
 	sed -i 's/ AND CC-BY-SA-4.0"/"/; s/, "spectral_latent.ready.LICENSE"//' build/bare/pyproject.toml
 	$(BIN)/python -m build --wheel --outdir dist/bare build/bare
 

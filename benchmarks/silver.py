@@ -34,7 +34,7 @@ from spectral_latent.dependency import DependencySentence
 
 HYPHEN = "HYPH"
 MARKS = frozenset((",", ".", ":", "``", "''", "-LRB-", "-RRB-", "NFP", HYPHEN))
-SHARE = 0.9
+SHARE = 0.85
 FEWEST = 20  # subtrees from which a relation is learnt
 WH_WORDS = {"WDT": "WHNP", "WP": "WHNP", "WP$": "WHNP", "WRB": "WHADVP"}
 WH_PHRASES = {"NP": "WHNP", "NX": "WHNP", "PP": "WHPP", "ADVP": "WHADVP", "ADJP": "WHADJP"}

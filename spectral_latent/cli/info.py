@@ -39,6 +39,7 @@ __all__ = ["COMMAND", "states_of_symbols"]
 
 _json = partial(json.dumps, ensure_ascii=False)
 _LISTS = ("words", "rules", "places")
+_LISTED = 10  # the number of entries of a list on a line
 _SYMBOLS = 10  # the number of symbols if none are named
 _NAMED = 20  # the largest number of symbols that an error names
 
@@ -120,11 +121,13 @@ def _descriptions(file: str) -> tuple[dict[str, Any], dict[str, str]]:
     from spectral_latent._options import counted
     from spectral_latent.files import open_model
     from spectral_latent.kinds import make_model
-    from spectral_latent.ready import find_model
+    from spectral_latent.ready import find_model, ready_models
 
+    found = find_model(file)
+    about = next((model.facts for model in ready_models() if model.file == found), {})
     record = record_of(file) or {}
     with open_model(file) as (arrays, settings):
-        facts = {"library": settings["library"], "bytes": find_model(file).stat().st_size}
+        facts = {"library": settings["library"], "bytes": found.stat().st_size}
         if settings["kind"] == "reranker":
             # A reranker can be made only together with its latent models, which are in other files.
             sizes = counted(len(arrays["choice.weights"]), "feature")
@@ -135,7 +138,7 @@ def _descriptions(file: str) -> tuple[dict[str, Any], dict[str, str]]:
             model = make_model(arrays, settings)
             own = {**model.description, "fingerprint": model.fingerprint}
             summary = {**model.summary, "fingerprint": model.fingerprint}
-    further = {**facts, **record}
+    further = {**facts, **record, **about}
     return {**own, **further}, summary | {name: _text(value) for name, value in further.items()}
 
 
@@ -144,7 +147,8 @@ def _text(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {each}" for name, each in value.items()) or "-"
     if isinstance(value, list):
-        return ", ".join(map(_text, value))
+        rest = f", and {len(value) - _LISTED} others" if len(value) > _LISTED else ""
+        return ", ".join(map(_text, value[:_LISTED])) + rest
     return "-" if value is None else str(value)
 
 

@@ -43,7 +43,7 @@ _DIGITS = 24  # binary digits of a factor
 _COMPACT = (7, 6)  # binary digits of a factor and of a share in a compact model
 _LEAST = 2.0**-10  # smaller shares of the numbers of a tensor are 0 in a compact model
 _ROUNDING = 2.0**-5  # the rules of a state, of a compact model too, sum to one up to this
-_COARSE = 2.0**10
+_COARSE = 2.0**-40, 2.0**10  # the range of the sums of coarse rules
 _FIRST = 100  # vectors
 _MOST_NUMBERS = 1 << 28  # the largest table of vectors, padded to one length
 
@@ -230,9 +230,9 @@ def _check_sums(sums: FloatArray, states: IntArray) -> None:
     """Check that the rules of each state are a distribution, given their sums (S, M); raise ValueError if not.
 
     Rounding changes a sum by less than _ROUNDING.  Coarse probabilities, of one state a symbol, smooth each emission by
-    itself, so that their sums only have the size of one."""
+    itself, so that the sum of a symbol is small if its trees have small weights."""
     is_state = np.arange(sums.shape[1]) < states[:, None]
-    low, high = (1 / _COARSE, _COARSE) if (states == 1).all() else (1.0 - _ROUNDING, 1.0 + _ROUNDING)
+    low, high = _COARSE if (states == 1).all() else (1.0 - _ROUNDING, 1.0 + _ROUNDING)
     if not ((sums >= low) & (sums <= high))[is_state].all():
         raise ValueError("the rules of a state do not sum to one")
 

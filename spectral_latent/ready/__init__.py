@@ -1,6 +1,6 @@
 """Find the models that come with the library by their names.
 
-The models lie in this folder, with the list `models.json` and a licence of their own.  `python -m benchmarks.models`
+The models lie in this folder, with the list `models.json` and the licence of those that learnt from treebanks.  `python -m benchmarks.models`
 makes them; a wheel may be built without them.
 """
 
@@ -28,11 +28,26 @@ class ReadyModel(NamedTuple):
     sources: str
     """The treebanks that it was trained on, with their versions."""
     licence: str
+    good_at: str
+    bad_at: str
+    figures: str
+    """How accurate it is on text that it was not trained on, in percent."""
 
     @property
     def file(self) -> Path:
         """The file of the model."""
         return FOLDER / f"{self.name}.model"
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What the record in the file does not say: what the model is for, and how good it is."""
+        return {
+            "about": f"{self.language}: {self.about}",
+            "learnt from": self.sources,
+            "good at": self.good_at,
+            "bad at": self.bad_at,
+            "figures": self.figures,
+        }
 
 
 def listed_models() -> list[ReadyModel]:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from benchmarks import models as recipes
+from benchmarks._results import read_results
 from spectral_latent import ConstituencyModel, DependencyModel, load
 from spectral_latent.cli.models import record_of
 from spectral_latent.cli.verify import train_again
@@ -42,11 +43,25 @@ def test_the_licence_of_the_models_is_the_same_wherever_it_is_said() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert project["license"].split(" AND ")[1:] == [spdx]
     name = spdx.replace("-", " ", 1).replace("SA-", "SA ")
-    assert {model.licence for model in listed_models()} == {name}
+    assert {model.licence for model in listed_models() if model.sources != "none"} == {name}
+    assert {model.licence for model in listed_models() if model.sources == "none"} == {project["license"].split()[0]}
     pages = {page: text for page, text in documents().items() if "CC BY" in text}
     assert pages.keys() == {"docs/citing.md", "docs/languages.md"}  # the models' licence, and that of a treebank
     assert set(re.findall(r"CC BY[\w-]* [\d.]+", pages["docs/citing.md"])) == {name}
-    assert all(f"\n| `{model.name}` |" in pages["docs/citing.md"] for model in listed_models())
+
+
+def test_a_page_and_info_say_what_a_model_is_good_at_and_how_good(run: Any) -> None:
+    page = documents()["docs/citing.md"]
+    results = read_results()
+    for model in listed_models():
+        assert f"\n| `{model.name}` | {model.good_at} | {model.bad_at} |\n" in page
+        assert model.sources == "none" or f"\n| `{model.name}` | {model.sources} |" in page
+        measured = {
+            cell for result in results if result.cells.get("model") == model.name for cell in result.cells.values()
+        }
+        assert measured.issuperset(re.findall(r"\d+\.\d", model.figures))
+        found = json.loads(run("info", model.name, "--json").stdout)
+        assert (found["good at"], found["bad at"], found["figures"]) == (model.good_at, model.bad_at, model.figures)
 
 
 def test_why_a_training_is_not_repeated(tmp_path: Path) -> None:

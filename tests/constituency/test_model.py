@@ -363,3 +363,11 @@ def test_a_tree_with_a_tag_that_a_word_never_had_is_marked() -> None:
     assert "impossible" in parses.drawings[0][0]
     assert model.score([swapped.tree]).sign.tolist() == [0]
     assert not model.parse(["a", "b"]).is_impossible
+
+
+def test_a_model_of_trees_with_tiny_weights_is_read_again(tmp_path: Path) -> None:
+    """Much smoothing makes the sum of a coarse symbol small if few trees of small weight have it."""
+    trees = list(parse_brackets("(S (A a) (B b)) (S (A c) (NP (B d)))"))
+    model = ConstituencyModel.train(trees, weights=[1.0, 1e-4])
+    model.save(tmp_path / "model")
+    assert ConstituencyModel.load(tmp_path / "model").fingerprint == model.fingerprint
