@@ -1,7 +1,7 @@
 """Find the models that come with the library by their names.
 
-The models lie in this folder, with the list `models.json` and the licence of those that learnt from treebanks.  `python -m benchmarks.models`
-makes them; a wheel may be built without them.
+The models lie in this folder, with the list `models.json` and the licence of those that learnt from treebanks.
+`python -m benchmarks.models` makes them; a wheel may be built without them.
 """
 
 from __future__ import annotations
