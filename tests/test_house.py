@@ -418,7 +418,7 @@ LINES: dict[str, tuple[int, int]] = {
     "_threads": (61, 10),  # trees are made without searches for garbage, which took as long as making them
     "trees": (694, 280),
     "operators": (693, 311),
-    "ready": (57, 22),  # what each model is good and bad at, with figures
+    "ready": (71, 23),  # what each model is good and bad at, with figures
     "files": (1200, 371),  # exports for packages on top; batches without searches for garbage; settings that are gone
     "inference": (1862, 539),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
     "estimation": (2666, 866),  # exports for packages on top; starts of automata end by held-out data, as in `automata`
@@ -439,7 +439,7 @@ LINES: dict[str, tuple[int, int]] = {
     "evaluation": (911, 322),
     "corpora": (2112, 548),  # and tables of separated values, and the raw text of CoNLL-U, which left dependency
     "kinds": (98, 33),  # kinds that other packages add, which are found by entry points
-    "cli": (3483, 522),  # exports for packages on top, training of kinds that they add, facts of ready models
+    "cli": (3487, 522),  # exports for packages on top, training of kinds that they add, facts of ready models
     "__main__": (4, 1),
     "spectral_latent_annotate": (1971, 503),  # names imported on use; several files to suggest from
     "spectral_latent_nltk": (796, 390),  # conversions of the objects of NLTK came from corpora
