@@ -160,7 +160,7 @@ def train_english(files: Sequence[Path]) -> ConstituencyModel:
 def train_dependencies(files: Sequence[Path]) -> TextPipeline:
     """Train `en-ud` on a file of EWT: one grammar with a model of arcs, and taggers with few states.
 
-    For a small file, weights are rounded to multiples of 1/32, as those of relations are, and text is divided by rules.
+    For a small file, weights are rounded to multiples of 1/32, as those of relations are.
     """
     (fast,) = dependency_preset("fast")
     lexicon = replace(fast.lexicon, min_expected=1e-2)
@@ -173,7 +173,7 @@ def train_dependencies(files: Sequence[Path]) -> TextPipeline:
     )
     made = TextPipeline.train(dependency_trees(files[0]), parser, taggers=taggers)
     judged = tuple(replace(tagger, judge=rounded(tagger.judge)) for tagger in made.taggers)
-    return replace(made, arcs=rounded(made.arcs), taggers=judged, segmenter=None)
+    return replace(made, arcs=rounded(made.arcs), taggers=judged, segmenter=rounded(made.segmenter))
 
 
 def rounded(model: Any) -> Any:

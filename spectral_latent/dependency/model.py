@@ -69,6 +69,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
 
     kind: ClassVar[str] = "dependency"
     later: ClassVar[frozenset[str]] = frozenset({"arcs"})
+    earlier: ClassVar[frozenset[str]] = frozenset({"taggers", "lemmas", "segmenter"})  # which pipelines have
     any_tree = ANY_TREE
 
     members: tuple[DependencyGrammar, ...]

@@ -400,7 +400,8 @@ class _Reader(NamedTuple):
                     continue
                 raise ValueError(f"the setting {at} is missing")
             values[field.name] = self._value(field, at, settings[field.name], sizes, {**given, **values})
-        if unknown := settings.keys() - known:
+        gone = {name for name in getattr(cls, "earlier", ()) if not settings.get(name)}
+        if unknown := settings.keys() - known - gone:
             raise ValueError(f"the setting {prefix}{min(unknown)!s:.60} is unknown")
         for field in every:
             if field.is_array and values[field.name] is not None:

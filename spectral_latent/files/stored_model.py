@@ -37,6 +37,7 @@ class StoredModel(ShortRepr):
     """Base of models, each of which is saved in one file, by the declarations of its fields; see `codec`.
 
     later: fields that older files lack.
+    earlier: fields of older files that are gone; a file in which one of them holds something is refused.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True, repr=False)
@@ -56,6 +57,7 @@ class StoredModel(ShortRepr):
 
     kind: ClassVar[str]
     later: ClassVar[frozenset[str]] = frozenset()
+    earlier: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls, **rest: Any) -> None:
         """Let all functions of a model that train keep linear algebra to one thread."""
