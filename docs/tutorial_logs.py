@@ -52,7 +52,7 @@ print(sorted({event for row in events for event in row}))
 # The automaton is learnt from the log as it is, with the wrong sessions in it.  A session is as unusual as its most
 # surprising event, and that event tells what is wrong.
 
-automaton = WeightedAutomaton.train(events, AutomatonOptions(seconds=2.0))
+automaton = WeightedAutomaton.train(events)
 print(automaton)
 surprise = [automaton.surprisal(row).total for row in events]
 unusual = sorted(range(len(events)), key=lambda number: -surprise[number].max())

@@ -55,7 +55,7 @@ def by_python(work: float) -> Iterator[None]:
     """Run a block in which Python itself runs the functions that `compiler` decorates, if the block is short.
 
     The first blocks of a process are short, until their work adds up to 20,000, which takes Python as long as to load
-    compiled code; what they compute has other last digits.  After a longer block, none is short.
+    compiled code; what they compute has other last digits.  After a longer block, or any use of compiled code, none is.
 
     work: the cubes of the sizes of the block's inputs, added up."""
     global _left
@@ -90,7 +90,9 @@ class _Whole:
         """numba's dispatcher, which holds compiled code for arguments of several types."""
         from spectral_latent import _numba  # here, because a short input does without it, and it takes long to import
 
+        global _left
         with _lock:
+            _left = 0.0
             while _parts:
                 part, settings = _parts.pop()
                 _numba.register_jitable(**settings)(part)

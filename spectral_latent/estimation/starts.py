@@ -167,10 +167,12 @@ def climb_together(
     Returns the best model; the objective at its start and after each iteration; and what each start reached: its
     objective, or the value of its best model to the judge."""
     ascents = [Ascent(learner, start, learner.beyond) for start in starts]
+    if len(ascents) == 1 and judge is None:
+        ascents[0].climb_to_end(iterations, least, listener)
     for ascent in ascents:
         ascent.look(judge)
-    going = ascents
-    n_done = 0
+    going = [ascent for ascent in ascents if not ascent.has_ended]
+    n_done = max(ascent.n_iterations for ascent in ascents)
     while going and n_done < iterations:
         further = min(_ROUND, iterations - n_done)
         n_done += further

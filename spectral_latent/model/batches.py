@@ -15,6 +15,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar, TypeVarTuple, Unpack
 
+import numpy as np
+
+from spectral_latent._compiled import by_python
 from spectral_latent._options import Count, Options, checked
 from spectral_latent.estimation import Estimator, parallel_map
 from spectral_latent.files import StoredModel, temporary_folder
@@ -63,8 +66,8 @@ def map_batches(
     answers to all items before it; several processes lose the last hundreds of these answers.  No work goes on between
     two answers, so that the processes are free for other work.
 
-    removed together with the model.
-    `joblib.parallel_config` names, such as a Dask cluster.
+    jobs: the number of processes; None for those of the engine that `joblib.parallel_config` names, such as a Dask
+    cluster.
     Raises EstimationError if processes are killed again and again; see `parallel_map`."""
     n_jobs = _n_processes(jobs)
     batches = batches_of(items, size)
@@ -144,8 +147,9 @@ def _map_batch(
     args: tuple[Any, ...],
     _estimators: list[type[Options]],
 ) -> list[Answer]:
-    """Apply a function to a batch, in a process of its own."""
-    return function(_load(kind, file), batch, *args)
+    """Apply a function to a batch, in a process of its own, by compiled code as in other processes."""
+    with by_python(np.inf):
+        return function(_load(kind, file), batch, *args)
 
 
 @lru_cache(maxsize=1)
