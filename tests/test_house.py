@@ -411,7 +411,7 @@ LINES: dict[str, tuple[int, int]] = {
     "spectral_latent": (78, 6),
     "_version": (38, 3),
     "_numba": (227, 41),  # all that needs numba, which `_compiled` held, so that it is imported with the first code
-    "_compiled": (183, 42),  # and short inputs that Python runs by itself
+    "_compiled": (185, 42),  # and short inputs that Python runs by itself
     "_names": (30, 5),  # and imports of names when they are used, for two packages
     "_texts": (12, 5),
     "_options": (254, 65),  # settings of older files that are gone
@@ -419,21 +419,21 @@ LINES: dict[str, tuple[int, int]] = {
     "trees": (694, 280),
     "operators": (693, 311),
     "ready": (71, 23),  # what each model is good and bad at, with figures
-    "files": (1200, 371),  # exports for packages on top; batches without searches for garbage; settings that are gone
+    "files": (1202, 372),  # exports for packages on top; batches without searches for garbage; settings that are gone
     "inference": (1862, 539),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
-    "estimation": (2666, 866),  # exports for packages on top; starts of automata end by held-out data, as in `automata`
+    "estimation": (2668, 866),  # exports for packages on top; starts of automata end by held-out data, as in `automata`
     "drawing": (175, 62),
     "inspection": (396, 176),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
     "tokenisation": (223, 48),
-    "model": (1194, 555),  # surprisal of regions; the bias of errors, and caveats
+    "model": (1198, 555),  # surprisal of regions; the bias of errors, and caveats
     "lexicon": (1296, 428),  # the search of known words in text, and steps of AdaGrad in place of two sums of rows
     "grammar": (2038, 554),
     "constituency": (2884, 900),  # exports for packages on top; a preset of moments
     "sequence": (3349, 951),
     "automata": (841, 266),
     "anchors": (551, 192),
-    "dependency": (2208, 569),  # exports for packages on top; batches without searches for garbage
+    "dependency": (2209, 569),  # exports for packages on top; batches without searches for garbage
     "graphs": (320, 111),
     "reranking": (1144, 458),  # readers and writers of n-best lists came from corpora
     "evaluation": (911, 322),
