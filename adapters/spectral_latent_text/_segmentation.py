@@ -39,6 +39,7 @@ import numpy as np
 import regex
 
 from spectral_latent.files import Axes
+from spectral_latent.inference import by_python
 from spectral_latent.lexicon import (
     BucketArray,
     HashArray,
@@ -69,6 +70,7 @@ _STEP = 100  # characters from which the weights learn at a time, at least
 _LONGEST = 10  # characters of the longest word, or part of a text, that is a feature as a whole
 _NEAR = 3  # characters on each side of a place
 _BLOCK = 1 << 16  # characters that are divided at once
+_WORK = 2.0  # of a character, as `by_python` counts it
 _EMPTY_LINE = re.compile(r"\n[^\S\n]*\n")
 _SPACE, _PARAGRAPH = 32, 10  # the characters for white space, without and with an empty line
 _KINDS = regex.compile(r"(\p{Hiragana})|([\p{Katakana}ー])|(\p{Han})|([\p{L}\p{M}])|(\p{N})|(\s)")
@@ -304,10 +306,11 @@ class Segmenter:
 
     def _divide_block(self, text: str, offset: int) -> Iterator[list[Token]]:
         """Divide some paragraphs; `offset` is the place of their first character."""
-        found = _Characters.of(text, self.known, self.may_join)
-        if not len(found.place):
-            return
-        posterior, _ = found.posteriors(self.weights, self.step)
+        with by_python(_WORK * len(text)):
+            found = _Characters.of(text, self.known, self.may_join)
+            if not len(found.place):
+                return
+            posterior, _ = found.posteriors(self.weights, self.step)
         first = np.flatnonzero(posterior @ _BEGINS > 0.5)
         end = found.place[np.append(first[1:], len(found.place)) - 1] + 1
         opens, has_several = ((posterior[first] @ trait > 0.5).tolist() for trait in (_OPENS, _HAS_SEVERAL))

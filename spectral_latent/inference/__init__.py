@@ -1,5 +1,6 @@
 """Infer over forests: the one inside-outside engine, decoding, sampling, and means over the trees of a model."""
 
+from spectral_latent._compiled import by_python
 from spectral_latent.inference._checks import check_forest
 from spectral_latent.inference.decoding import Derivation, Derivations, n_best_derivations
 from spectral_latent.inference.inside_outside import (
@@ -24,6 +25,7 @@ __all__ = [
     "SampledTrees",
     "ScaledVectors",
     "SignedLog",
+    "by_python",
     "check_forest",
     "collapse",
     "edge_marginals",
