@@ -72,7 +72,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--base", help="the earlier version; none if not given")
     parser.add_argument("--runs", type=int, default=5, help="the warm runs of each version; there is one cold run")
-    parser.add_argument("--roads", nargs="+", default=list(ROADS), help="the processes; all if not given")
+    parser.add_argument(
+        "--roads", nargs="+", choices=ROADS, default=list(ROADS), help="the processes; all if not given"
+    )
     arguments = parser.parse_args()
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
