@@ -188,7 +188,9 @@ def subtrees(sentence: DependencySentence) -> Iterator[Subtree]:
     """
     assert sentence.heads is not None
     size = len(sentence.forms)
-    first, last, number = [*range(size)], [*range(size)], [1] * size
+    first = [*range(size)]
+    last = [*range(size)]
+    number = [1] * size
     for word in range(size):
         above = sentence.heads[word] - 1
         while above >= 0:  # a word belongs to the subtrees of all words above it

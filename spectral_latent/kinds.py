@@ -9,6 +9,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from spectral_latent._names import import_when_used
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
         | WeightedAutomaton
     )
 
-__all__ = ["KINDS", "Kind", "added_kinds", "find_kind", "load", "make_model", "usual_kind"]
+__all__ = ["KINDS", "Kind", "added_kinds", "find_kind", "import_when_used", "load", "make_model", "usual_kind"]
 
 _GROUP = "spectral_latent.kinds"  # the entry points by which other packages add kinds
 

@@ -6,8 +6,9 @@ names below are imported when they are first used, so that the command's help co
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from spectral_latent.kinds import import_when_used
 
 if TYPE_CHECKING:
     from spectral_latent_annotate._doubts import Doubt, check_trees
@@ -38,14 +39,24 @@ __all__ = [
     "suggest_trees",
 ]
 
-_MODULES = ("_doubts", "_history", "_project", "_repairs", "_server", "_suggestions", "_treebank_file", "_workbench")
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used; see PEP 562."""
-    for module in _MODULES if name in __all__ else ():
-        members = vars(import_module(f"{__name__}.{module}"))
-        if name in members["__all__"]:
-            globals()[name] = members[name]
-            return members[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = import_when_used(
+    __name__,
+    {
+        "BusyError": "_history",
+        "ChangedError": "_project",
+        "Doubt": "_doubts",
+        "Item": "_project",
+        "Order": "_project",
+        "Project": "_project",
+        "Repair": "_repairs",
+        "Suggestion": "_suggestions",
+        "TreebankFile": "_treebank_file",
+        "Workbench": "_workbench",
+        "check_trees": "_doubts",
+        "create_app": "_server",
+        "repair": "_repairs",
+        "repair_all": "_repairs",
+        "serve": "_server",
+        "suggest_trees": "_suggestions",
+    },
+)

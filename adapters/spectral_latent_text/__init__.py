@@ -6,10 +6,9 @@ when they are first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from spectral_latent.kinds import Kind
+from spectral_latent.kinds import Kind, import_when_used
 
 if TYPE_CHECKING:
     from spectral_latent_text._lemmas import Lemmatiser
@@ -33,16 +32,12 @@ PIPELINE = Kind(
       spectral-latent train pipeline en-train.conllu -o en.model""",
 )
 
-_MODULES = {
-    "LearntTokenisation": "_segmentation",
-    "Lemmatiser": "_lemmas",
-    "Segmenter": "_segmentation",
-    "TextPipeline": "_pipeline",
-}  # where each name is imported from
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used; see PEP 562."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+__getattr__ = import_when_used(
+    __name__,
+    {
+        "LearntTokenisation": "_segmentation",
+        "Lemmatiser": "_lemmas",
+        "Segmenter": "_segmentation",
+        "TextPipeline": "_pipeline",
+    },
+)

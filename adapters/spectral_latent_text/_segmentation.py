@@ -62,7 +62,9 @@ if TYPE_CHECKING:
 __all__ = ["LearntTokenisation", "Segmenter"]
 
 _SIZE = 1 << 18  # buckets
-_FEWEST, _MOST, _STEPS = 8, 16, 4000  # passes over all texts, and the steps that they have together if they can
+_STEPS = 4000  # of learning in all passes over the texts together, if the numbers of passes below allow it
+_FEWEST = 8  # passes
+_MOST = 16
 _RATE = 0.1
 _FIRST_SQUARE = 3.0  # of the gradient of each weight, before the first step
 _LEAST = 1e-3  # errors that are smaller change no weights
