@@ -1,8 +1,5 @@
 """Empty elements and labels of treebanks that are not the Penn Treebank's."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,13 +8,6 @@ from spectral_latent.constituency import Changes, Phrase, clean
 from spectral_latent.constituency.cleaning import clean_together, is_empty, without_functions
 from spectral_latent.constituency.tree import FlatPhrases
 from spectral_latent.corpora import parse_brackets
-from spectral_latent.corpora.nltk_trees import plain_phrase_from_nltk
-
-
-def cleaned(text: str) -> str | None:
-    (tree,) = parse_brackets(text)
-    result = clean(tree)
-    return None if result is None else result.bracketed()
 
 
 @pytest.mark.parametrize("word", ["*0*", "*T*-1", "*pro*", "*?*", "*ICH*-12", "*PRO*", "*con*", "*EXP*-3", "*T1*"])
@@ -35,22 +25,37 @@ def test_other_words_are_empty_only_by_their_tag(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("annotated", "expected"),
+    ("annotated", "plain", "with_functions"),
     [
         (
+            "( (S (NP-SBJ-1 (NNP A)) (VP (VBZ b) (S (NP-SBJ (-NONE- *-1)) (VP (VB c))))))",
+            "(S (NP (NNP A)) (VP (VBZ b) (S (VP (VB c)))))",
+            "(S (NP-SBJ (NNP A)) (VP (VBZ b) (S (VP (VB c)))))",
+        ),
+        (
             "(S (NP-SBJ-1 (PRP it)) (VP (VBZ is) (NP-LOC-PRD=2 (NN x))))",
+            "(S (NP (PRP it)) (VP (VBZ is) (NP (NN x))))",
             "(S (NP-SBJ (PRP it)) (VP (VBZ is) (NP-LOC-PRD (NN x))))",
         ),
-        ("(S (NP-SBJ (NP (NN a) (-NONE- *ICH*-1))) (VB b))", "(S (NP-SBJ (NN a)) (VB b))"),
-        ("(S (NP (NP-TMP (NN a))) (VB b))", "(S (NP-TMP (NN a)) (VB b))"),
-        ("(S (NN-SBJ (NN a)) (VB-HD b) (-RRB- -RRB-))", "(S (NN-SBJ (NN a)) (VB-HD b) (-RRB- -RRB-))"),
-        ("(TOP (S-IMP (VB go) (. .)))", "(S-IMP (VB go) (. .))"),
+        (
+            "(S (NP-SBJ (NP (NN a) (-NONE- *ICH*-1))) (VB b))",
+            "(S (NP (NN a)) (VB b))",
+            "(S (NP-SBJ (NN a)) (VB b))",
+        ),
+        ("(S (NP (NP-TMP (NN a))) (VB b))", "(S (NP (NN a)) (VB b))", "(S (NP-TMP (NN a)) (VB b))"),
+        ("(TOP (S-IMP (-LRB- -LRB-) (. .)))", "(S (-LRB- -LRB-) (. .))", "(S-IMP (-LRB- -LRB-) (. .))"),
+        ("( (S (NN a)) (. .))", "(TOP (S (NN a)) (. .))", "(TOP (S (NN a)) (. .))"),
+        ("(NP (NP-LOC (NP (NN a))))", "(NP (NN a))", "(NP-LOC (NN a))"),
+        # the cases of Icelandic, the verb forms of Portuguese and the clitics of French, which are no functions
+        ("(NP-SBJ (NS-N menn) (v-fin veio))", "(NP (NS-N menn) (v-fin veio))", "(NP-SBJ (NS-N menn) (v-fin veio))"),
+        ("(IP-MAT (CL-1 (CL i)) (N a))", "(IP (CL (CL i)) (N a))", "(IP-MAT (CL (CL i)) (N a))"),
     ],
 )
-def test_function_labels_of_phrases_are_kept_on_demand(annotated: str, expected: str) -> None:
+def test_cleaning_with_function_labels_and_without(annotated: str, plain: str, with_functions: str) -> None:
     (tree,) = parse_brackets(annotated)
-    result = clean(tree, function_labels=True)
-    assert result is not None and result.bracketed() == expected
+    for keep, expected in ((False, plain), (True, with_functions)):
+        result = clean(tree, function_labels=keep)
+        assert result is not None and result.bracketed() == expected
 
 
 ANNOTATED = st.recursive(
@@ -73,17 +78,10 @@ def test_trees_with_function_labels_are_those_without_but_for_the_labels(tree: P
     if kept is None or plain is None:
         assert kept is plain
         return
-    assert clean(kept) == plain
+    assert clean(kept) == clean(plain) == plain
     assert clean(kept, function_labels=True) == kept
     assert without_functions(kept) == plain
     assert not any(character.isdigit() for node in kept.nodes() if isinstance(node, Phrase) for character in node.label)
-
-
-def test_tags_keep_their_hyphens_and_a_phrase_stays_over_a_tag_of_its_own_label() -> None:
-    """The cases of Icelandic, the verb forms of Portuguese and the clitics of French, which are no functions."""
-    assert cleaned("(NP-SBJ (NS-N menn) (v-fin veio) (-LRB- -LRB-))") == "(NP (NS-N menn) (v-fin veio) (-LRB- -LRB-))"
-    assert cleaned("(IP-MAT (CL-1 (CL i)) (NP (NP-2 (N a))))") == "(IP (CL (CL i)) (NP (N a)))"
-    assert without_functions(Phrase("NP-SBJ", (Phrase("N-D", ("a",)),))).bracketed() == "(NP (N-D a))"
 
 
 def test_changes_are_counted_each_once() -> None:
@@ -109,17 +107,3 @@ def test_trees_cleaned_together_are_those_cleaned_alone(trees: list[Phrase], fun
     found = clean_together(shared, function_labels=function_labels)
     assert found == [clean(tree, function_labels=function_labels) for tree in trees + trees]
     assert all(one is other for one, other in zip(found, found[len(trees) :], strict=False))
-
-
-def words_and_tags(tree: Phrase) -> list[tuple[str, str]]:
-    leaves = [node for node in tree.nodes() if isinstance(node, Phrase) and node.is_preterminal()]
-    return [(word, leaf.label) for leaf in leaves for word in leaf.children if isinstance(word, str)]
-
-
-def test_the_penn_treebank_tags_all_names_in_asterisks(require_corpus: Callable[[str], Any]) -> None:
-    starred = 0
-    for tree in map(plain_phrase_from_nltk, require_corpus("treebank").parsed_sents()[3000:]):
-        for word, tag in words_and_tags(tree):
-            assert is_empty(tag, word) == (tag == "-NONE-")
-            starred += tag == "-NONE-" and is_empty("NN", word)
-    assert starred > 200

@@ -1,25 +1,31 @@
-"""Parses under constraints, against the enumeration of all trees of a grammar."""
+"""Parses under constraints and completed trees, against the enumeration of all trees of a grammar."""
 
-from collections.abc import Callable
-from itertools import islice, product
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
-from spectral_latent import dependency
 from spectral_latent.constituency import (
+    Binarisation,
     Bracket,
     ConstituencyModel,
     ConstituencyOptions,
+    Constituent,
     Phrase,
     PhraseConstraints,
-    clean,
+    PhraseSymbol,
+    self_train,
 )
+from spectral_latent.constituency.conversion import convert_trees
 from spectral_latent.constituency.tree import list_constituents
-from spectral_latent.corpora import constituency_trees, parse_brackets, parse_partial
-from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.model import Parse, Partial
+from spectral_latent.corpora import parse_brackets, parse_partial
+from spectral_latent.estimation import EstimatorOptions, Progress
+from spectral_latent.inference import expected_counts
+from spectral_latent.model import Parse, Partial, complete
+from spectral_latent.operators import Counts
+from spectral_latent.trees import Rules, Vocabulary
 
 TREES = """
 (S (A a) (S (A a) (B b)) (C c))
@@ -32,41 +38,26 @@ TREES = """
 """
 WORDS = ["a", "a", "b", "c"]
 CONSTRAINTS = [
-    PhraseConstraints([(0, 2)]),
     PhraseConstraints([(1, 3)]),
-    PhraseConstraints([(0, 3)]),
-    PhraseConstraints([(1, 4)]),
     PhraseConstraints([(0, 2, "NP")]),
     PhraseConstraints([(0, 2), (2, 4, "S")]),
     PhraseConstraints([(3, 4, "NP")]),
     PhraseConstraints([(0, 4, "S"), (0, 3, "X")]),
-    PhraseConstraints(forbidden=[(0, 2)]),
-    PhraseConstraints(forbidden=[(0, 2, "NP"), (0, 3)]),
-    PhraseConstraints(forbidden=[(3, 4), (2, 3, "NP")]),
     PhraseConstraints([(0, 2)], [(0, 2, "NP")]),
-    PhraseConstraints(tags={1: "C"}),
+    PhraseConstraints([(1, 4)], [(3, 4), (2, 3, "NP")]),
+    PhraseConstraints(forbidden=[(0, 2, "NP"), (0, 3)], tags={1: "A"}),
     PhraseConstraints([(2, 4)], tags={1: "A", 3: "C"}),
 ]
 
 
-def model_of(count: int = 1) -> ConstituencyModel:
-    """Learn grammars that prune nothing."""
-    exact = [
-        ConstituencyOptions(
-            estimator=EstimatorOptions("em", n_states=2, iterations=3, seed=seed),
-            threshold=0.0,
-            beam=0.0,
-            fragments=0.0,
-            rows=0.0,
-        )
-        for seed in range(count)
-    ]
-    return ConstituencyModel.train(parse_brackets(TREES * 5), exact)
+OPTIONS = ConstituencyOptions(
+    estimator=EstimatorOptions("em", n_states=2, iterations=3), threshold=0.0, beam=0.0, fragments=0.0, rows=0.0
+)  # which prune nothing
 
 
 @pytest.fixture(scope="module")
 def model() -> ConstituencyModel:
-    return model_of()
+    return ConstituencyModel.train(parse_brackets(TREES * 5), OPTIONS)
 
 
 @pytest.fixture(scope="module")
@@ -77,29 +68,16 @@ def every(model: ConstituencyModel) -> list[Parse]:
 
 def obeys(tree: Phrase, constraints: PhraseConstraints) -> bool:
     """Tell whether a tree obeys constraints, by a list of its constituents."""
-    found: list[tuple[int, int, str]] = []
-    tags: list[str] = []
-
-    def walk(node: Phrase, first: int) -> int:
-        if node.is_preterminal():
-            tags.append(node.label)
-            return first + 1
-        end = first
-        for child in node.children:
-            assert isinstance(child, Phrase)
-            end = walk(child, end)
-        found.append((first, end, node.label))
-        return end
-
-    walk(tree, 0)
+    found = list_constituents(tree)
 
     def has(bracket: Bracket) -> bool:
-        return any(part[:2] == bracket[:2] and bracket.label in (None, part[2]) for part in found)
+        own = [part.label for part in found if part[:2] == bracket[:2] and not part.is_tag]
+        return bracket.label in own or (bracket.label is None and bool(own))
 
     return (
         all(map(has, constraints.required))
         and not any(map(has, constraints.excluded))
-        and all(tags[word] == tag for word, tag in constraints.tags.items())
+        and all(Constituent(at, at + 1, tag, True) in found for at, tag in constraints.tags.items())
     )
 
 
@@ -120,26 +98,6 @@ def test_charts_are_sums_over_the_trees_that_obey(
     found = model.parse_nbest(WORDS, 10_000, constraints=constraints)
     assert {parse.tree: parse.log for parse in found if parse.sign} == pytest.approx(wanted)
     assert model.parse(WORDS, constraints=constraints) == found[0]
-
-
-def test_the_mean_of_grammars_obeys() -> None:
-    both = model_of(2)
-    for constraints in CONSTRAINTS:
-        for parse in both.parse_nbest(WORDS, 5, constraints=constraints):
-            assert obeys(parse.tree, constraints)
-
-
-def brackets(tree: Phrase, first: int = 0) -> tuple[list[tuple[int, int, str]], int]:
-    """List the constituents of a tree but for tags, and the end of its last word."""
-    if tree.is_preterminal():
-        return [], first + 1
-    below: list[tuple[int, int, str]] = []
-    end = first
-    for child in tree.children:
-        assert isinstance(child, Phrase)
-        parts, end = brackets(child, end)
-        below += parts
-    return [(first, end, tree.label), *below], end
 
 
 def test_a_fallback_has_every_bracket_once(model: ConstituencyModel) -> None:
@@ -175,20 +133,6 @@ def test_given_tags_that_no_rules_allow_have_a_tree(model: ConstituencyModel) ->
             assert list(model.parse_all([Partial(WORDS, constraints)], 3)) == [parses]
 
 
-def test_gold_tags_of_a_treebank_leave_no_sentence_without_a_tree(require_corpus: Callable[[str], Any]) -> None:
-    require_corpus("treebank")
-    trees = [tree for tree in map(clean, islice(constituency_trees("nltk:treebank"), 400)) if tree is not None]
-    model = ConstituencyModel.train(trees[:200])
-    gold = [[part for part in list_constituents(tree) if part.is_tag] for tree in trees[200:]]
-    known = [{tag.first: tag.label for tag in tags if tag.label in model.members[0].tags} for tags in gold]
-    pairs = zip(trees[200:], known, strict=True)
-    partial = [Partial(list(tree.words()), PhraseConstraints(tags=tags)) for tree, tags in pairs]
-    for (parse,), tags in zip(model.parse_all(partial), known, strict=True):
-        assert not parse.is_fallback
-        found = {part.first: part.label for part in list_constituents(parse.tree) if part.is_tag}
-        assert {word: found[word] for word in tags} == tags
-
-
 def test_unlikely_trees_survive_pruning() -> None:
     """The chart is pruned by posteriors given the constraints."""
     common, rare = "(S (A a) (S (B b) (C c)))", "(S (S (A a) (B b)) (C c))"
@@ -198,39 +142,33 @@ def test_unlikely_trees_survive_pruning() -> None:
     assert model.parse(["a", "b", "c"], constraints=PhraseConstraints([(0, 2)])).tree.bracketed() == rare
 
 
-def test_constraints_that_contradict_each_other_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"the brackets \(0, 2, 'NP'\) and \(1, 3\) cross"):
-        PhraseConstraints([(0, 2, "NP"), (1, 3)])
-    for forbidden in ((0, 2), (0, 2, "NP")):
-        with pytest.raises(ValueError, match=r"the bracket \(0, 2, 'NP'\) is required and forbidden"):
-            PhraseConstraints([(0, 2, "NP")], [forbidden])
-
-
-def test_constraints_beyond_the_sentence_or_the_grammar_are_refused(model: ConstituencyModel) -> None:
-    wrong = {
-        r"the bracket \(2, 5\) is not within the 4 words": PhraseConstraints([(2, 5)]),
-        r"the bracket \(2, 2, 'NP'\) is not within": PhraseConstraints(forbidden=[(2, 2, "NP")]),
-        r"no label 'VP'; its labels are NP, S, X": PhraseConstraints([(0, 2, "VP")]),
-        r"no tag 'NP'; its tags are A, B, C": PhraseConstraints(tags={0: "NP"}),
-        r"the tag 'A' is of word 4": PhraseConstraints(tags={4: "A"}),
-        r"the whole sentence is always a constituent": PhraseConstraints(forbidden=[(0, 4)]),
-    }
-    for message, constraints in wrong.items():
-        with pytest.raises(ValueError, match=message):
-            model.parse(WORDS, constraints=constraints)
-    with pytest.raises(TypeError, match="not the string"):
-        model.parse("a b", constraints=PhraseConstraints([(0, 1)]))
-    with pytest.raises(TypeError, match="expected PhraseConstraints, got DependencyConstraints"):
-        model.parse(WORDS, constraints=dependency.DependencyConstraints({1: 2}))  # type: ignore[arg-type]
-
-
 def test_a_bracket_over_a_word_may_name_its_tag(model: ConstituencyModel) -> None:
     constraints = PhraseConstraints([(1, 2, "C"), (0, 2)])
     assert model.parse(WORDS, constraints=constraints) == model.parse(
         WORDS, constraints=PhraseConstraints([(0, 2)], (), {1: "C"})
     )
-    with pytest.raises(ValueError, match="the word 1 has two tags, 'C' and 'A'"):
-        model.parse(WORDS, constraints=PhraseConstraints([(1, 2, "C"), (1, 2, "A")]))
+
+
+@pytest.mark.parametrize(
+    ("required", "forbidden", "tags"),
+    [
+        ([(0, 2, "NP"), (1, 3)], [], {}),  # brackets that cross
+        ([(0, 2, "NP")], [(0, 2)], {}),  # required and forbidden
+        ([(0, 2, "NP")], [(0, 2, "NP")], {}),
+        ([(2, 5)], [], {}),  # beyond the sentence
+        ([], [(2, 2, "NP")], {}),
+        ([], [], {4: "A"}),
+        ([(0, 2, "VP")], [], {}),  # beyond the grammar
+        ([], [], {0: "NP"}),
+        ([], [(0, 4)], {}),  # the whole sentence
+        ([(1, 2, "C"), (1, 2, "A")], [], {}),  # two tags of a word
+    ],
+)
+def test_constraints_that_nothing_can_obey_are_refused(
+    model: ConstituencyModel, required: Any, forbidden: Any, tags: Any
+) -> None:
+    with pytest.raises(ValueError):
+        model.parse(WORDS, constraints=PhraseConstraints(required, forbidden, tags))
 
 
 def test_partial_trees_leave_out_what_cleaning_removes(model: ConstituencyModel) -> None:
@@ -244,3 +182,52 @@ def test_partial_trees_leave_out_what_cleaning_removes(model: ConstituencyModel)
     }
     ((parse,),) = model.parse_all([tree])
     assert obeys(parse.tree, PhraseConstraints([(0, 2, "NP"), (2, 4, "S")], (), dict(enumerate("AABC"))))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Trees that are completed
+
+KNOWN = [PhraseConstraints(), PhraseConstraints([(0, 2)]), PhraseConstraints(forbidden=[(0, 2)], tags={1: "A"})]
+
+
+@pytest.mark.parametrize("constraints", KNOWN, ids=range(len(KNOWN)))
+def test_the_counts_of_completed_trees_are_those_of_the_restricted_forest(constraints: PhraseConstraints) -> None:
+    """Binary rules, summed over latent states, as the E-step of the core counts them in the forest."""
+    options = replace(OPTIONS, binarisation=Binarisation("last"))  # which derives every tree in one way
+    model = ConstituencyModel.train(parse_brackets(TREES * 5), options)
+    (chart,) = model.chart([model.checked(Partial(tuple(WORDS), constraints))])
+    assert chart.is_derived.all()
+    table = expected_counts(chart.grammar.latent, chart.joined().forest)
+    expected = np.array([table.binary[r].to_dense().sum() for r in range(len(table.rules.binary))])
+    pairs = list(complete(model.parse_all([Partial(tuple(WORDS), constraints)], 10_000)))
+    trees, weights = zip(*pairs, strict=True)
+    assert sum(weights) == pytest.approx(1.0)
+    member = model.members[0]
+    symbols = Vocabulary[PhraseSymbol](member.symbols)
+    converted = convert_trees(trees, member.options.binarisation, symbols, Vocabulary[str]())
+    counts = Counts.of_trees(converted.trees, np.array(weights))
+    row = Rules.find(table.rules.binary, counts.rules.binary)
+    assert (row >= 0).all()
+    found = np.zeros_like(expected)
+    found[row] = counts.binary.data
+    np.testing.assert_allclose(found, expected, atol=1e-6)  # rarer constituents are in no tree
+
+
+def test_one_tree_weighs_one_and_sentences_without_a_tree_are_left_out(model: ConstituencyModel) -> None:
+    known = [*parse_partial("(NP a a) b c"), Partial(tuple(WORDS), PhraseConstraints([(2, 4, "X")]))]
+    ((tree, weight),) = complete(model.parse_all(known))
+    assert "(NP (" in tree.bracketed()
+    assert weight == 1.0
+
+
+def test_self_training_is_training_on_what_a_first_parser_finds(model: ConstituencyModel) -> None:
+    trees = list(parse_brackets(TREES * 5))
+    sentences = [WORDS, [], ["a", "b"]]
+    told: list[Progress] = []
+    found = self_train(trees, sentences, model.options, weight=0.5, listener=told.append)
+    steps = [(each.done, each.total) for each in told if each.stage == "sentences without trees"]
+    assert steps == [(0, 2), (1, 2), (2, 2)]
+    silver = [parses[0].tree for parses in model.parse_all([words for words in sentences if words])]
+    weights = [1.0] * len(trees) + [0.5] * len(silver)
+    assert found.fingerprint == ConstituencyModel.train([*trees, *silver], model.options, weights=weights).fingerprint
+    assert self_train(trees, sentences, model.options, weight=0.0).fingerprint == model.fingerprint

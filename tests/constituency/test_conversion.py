@@ -1,8 +1,9 @@
-"""Cleaning, binarisation and its inverse."""
+"""Phrases of any depth, their binarisation and its inverse."""
 
+import copy
+import pickle
 from typing import NamedTuple
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,19 +45,9 @@ def test_binarisation_and_collapsing_are_undone_exactly(phrase: Phrase, binarisa
     assert make_phrase(found.trees, found.symbols, list(phrase.words())) == phrase
 
 
-def test_no_phrases_are_no_trees() -> None:
-    found = encoded([], Binarisation())
-    assert found.trees.n_nodes == len(found.trees.root) == len(found.symbols) == len(found.words) == 0
-
-
-def one(text: str) -> Phrase:
-    (phrase,) = parse_brackets(text)
-    return phrase
-
-
 def rules(text: str, binarisation: Binarisation) -> list[str]:
     """The binary rules of one tree's s-tree, top down, in a readable notation."""
-    found = encoded([one(text)], binarisation)
+    found = encoded(list(parse_brackets(text)), binarisation)
     trees = found.trees
 
     def name(number: int) -> str:
@@ -76,9 +67,6 @@ TREE = "(VP (ADVP a) (VB b) (NP c) (PP d))"
 
 def test_left_children_hang_above_right_ones() -> None:
     assert rules(TREE, Binarisation("head")) == ["VP → ADVP @VP", "@VP → @VP PP", "@VP → VB NP"]
-
-
-def test_binarisation_from_the_first_and_last_child() -> None:
     assert rules(TREE, Binarisation("first")) == ["VP → @VP PP", "@VP → @VP NP", "@VP → ADVP VB"]
     assert rules(TREE, Binarisation("last")) == ["VP → ADVP @VP", "@VP → VB @VP", "@VP → NP PP"]
 
@@ -100,43 +88,28 @@ def test_bars_remember_siblings_and_phrases_their_parents() -> None:
     assert rules(chain, Binarisation("head", parents=1)) == ["S[] → NP+NX[S] VP[S]", "NP+NX[S] → NN[NX] NN[NX]"]
 
 
-@pytest.mark.parametrize(
-    ("annotated", "cleaned"),
-    [
-        (
-            "( (S (NP-SBJ-1 (NNP A)) (VP (VBZ b) (S (NP-SBJ (-NONE- *-1)) (VP (VB c))))))",
-            "(S (NP (NNP A)) (VP (VBZ b) (S (VP (VB c)))))",
-        ),
-        ("(TOP (S (NP (NP (NN a))) (VP (VB b))))", "(S (NP (NN a)) (VP (VB b)))"),
-        ("(S (-LRB- -LRB-) (NP=2 (NN a)) (-RRB- -RRB-))", "(S (-LRB- -LRB-) (NP (NN a)) (-RRB- -RRB-))"),
-        ("( (S (NN a)) (. .))", "(TOP (S (NN a)) (. .))"),
-        ("(NP (NP-LOC (NP (NN a))))", "(NP (NN a))"),
-    ],
-)
-def test_cleaning(annotated: str, cleaned: str) -> None:
-    result = clean(one(annotated))
-    assert result is not None
-    assert result.bracketed() == cleaned
+def nested(node: Phrase | str) -> object:
+    """The same tree as lists."""
+    return node if isinstance(node, str) else [node.label, [nested(child) for child in node.children]]
 
 
-def test_words_beside_phrases_are_refused() -> None:
-    for children in (("x", "y"), (Phrase("A", ("a",)), "bare"), ("bare", Phrase("A", ("a",)))):
-        with pytest.raises(ValueError, match="give each word a tag"):
-            encoded([Phrase("S", children)], Binarisation())
+@given(PHRASES, PHRASES)
+def test_copies_are_equal_and_others_are_not(one: Phrase, other: Phrase) -> None:
+    again = pickle.loads(pickle.dumps(one))
+    assert isinstance(again, Phrase) and nested(again) == nested(one)
+    assert again == one and hash(again) == hash(one)
+    assert (one == other) == (nested(one) == nested(other)) != (one != other)
 
 
-@given(PHRASES)
-def test_cleaning_twice_is_cleaning_once(phrase: Phrase) -> None:
-    once = clean(phrase)
-    assert once is not None
-    assert clean(once) == once
+def test_trees_of_any_depth_are_copied_compared_cleaned_and_converted() -> None:
+    def deep(word: str) -> Phrase:
+        tree = Phrase("N", (word,))
+        for _ in range(5_000):  # far beyond the depth of Python's calls
+            tree = Phrase("S", (Phrase("N", ("a",)), tree))
+        return tree
 
-
-def test_trees_thousands_deep() -> None:
-    phrase = Phrase("NN", ("x",))
-    for _ in range(5000):
-        phrase = Phrase("NP", (Phrase("DT", ("the",)), phrase))
-    assert clean(phrase) is not None
-    found = encoded([phrase], Binarisation())
-    back = make_phrase(found.trees, found.symbols, list(phrase.words()))
-    assert back.bracketed() == phrase.bracketed()
+    tree = deep("b")
+    assert pickle.loads(pickle.dumps(tree)) == copy.deepcopy(tree) == tree == clean(tree)
+    assert len({tree, deep("b"), deep("c")}) == 2
+    found = encoded([tree], Binarisation())
+    assert make_phrase(found.trees, found.symbols, list(tree.words())) == tree

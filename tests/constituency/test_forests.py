@@ -1,4 +1,4 @@
-"""Trees weighed over all their derivations, by enumeration; several grammars."""
+"""Trees weighed over all their derivations, by enumeration, and by definition with children never seen together."""
 
 from collections import defaultdict
 from copy import deepcopy
@@ -15,7 +15,7 @@ from spectral_latent.constituency import (
     Phrase,
     PhraseGrammar,
 )
-from spectral_latent.constituency.conversion import make_phrase
+from spectral_latent.constituency.conversion import PhraseSymbol, make_phrase
 from spectral_latent.constituency.forests import PhraseColumns
 from spectral_latent.constituency.tree import (
     ChainLabels,
@@ -26,13 +26,18 @@ from spectral_latent.estimation import ESTIMATORS
 from spectral_latent.grammar import MarginalName
 from spectral_latent.inference import n_best_derivations, tree_weights
 from spectral_latent.model.parts import Parts
-from spectral_latent.trees import Forest
+from spectral_latent.trees import FloatArray, Forest
 
 TREES = """
 (S (A a) (B b) (A a) (B b)) (S (A a) (S (B b) (A a)) (B b)) (S (B b) (A a) (A a)) (S (A a) (B b))
 (S (X (A a)) (B b) (S (A a) (A a))) (S (X (A a)) (X (B b)) (X (A a))) (S (B b) (B b) (A a) (B b) (A a))
 """
+OTHERS = """
+(S (X (A a)) (X (A a))) (S (A a) (X (B b)) (S (S (B b) (B b)) (A a) (X (A a)))) (S (A a) (B b)) (X (A a))
+(S (B b) (B b) (B b) (B b) (B b) (X (A a)))
+"""
 WORDS = ["a", "b", "a", "b"]
+EPSILON = 0.125
 BINARISATIONS = [Binarisation(), Binarisation("first"), Binarisation("last", siblings=1), Binarisation(parents=1)]
 
 
@@ -58,24 +63,6 @@ def derived(member: PhraseGrammar, words: list[str]) -> dict[Phrase, float]:
         tree = make_phrase(s_tree, member.symbols, words)
         total[tree] += float(weight.sign[0] * np.exp(weight.log[0]))
     return total
-
-
-@pytest.mark.parametrize(
-    ("binarisation", "estimator"),
-    [*((each, "clusters-em") for each in BINARISATIONS[1:]), (BINARISATIONS[0], "spectral")],
-)
-def test_scores_sum_over_derivations(binarisation: Binarisation, estimator: str) -> None:
-    model = ConstituencyModel.train(trees(), options(binarisation, estimator))
-    (member,) = model.members
-    expected = {tree: p for tree, p in derived(member, WORDS).items() if tree.label == "S"}
-    assert len(expected) >= 5
-    weight = model.score(expected)
-    found = weight.sign * np.exp(weight.log)
-    whole = [label for label in member.symbols if not label.bar]
-    assert whole and np.abs(found).max() > 0
-    rooted = np.array(list(expected.values()))
-    # a derivation may also end in a bar, which is a fragment of S and no tree of it
-    np.testing.assert_allclose(found, rooted, rtol=0.02, atol=1e-4)
 
 
 def test_scores_are_exact_without_fragments() -> None:
@@ -140,39 +127,14 @@ def test_trees_that_share_phrases_weigh_as_much_as_alone() -> None:
     model = ConstituencyModel.train(trees(), [replace(options(each), rows=0.02) for each in BINARISATIONS[:2]])
     leaf = Phrase("A", ("a",))
     twice = Phrase("S", (leaf, leaf))  # one object at several places
-    given = [
-        Phrase("S", (leaf, twice)),
-        Phrase("S", (twice, leaf)),
-        Phrase("S", (leaf,) * 3),
-        twice,
-        Phrase("S", (leaf, twice)),
-    ]
+    given = [Phrase("S", (leaf, twice)), Phrase("S", (twice, leaf)), Phrase("S", (leaf,) * 3), twice]
     for some in (given, [parse.tree for parse in model.parse_nbest(WORDS, 20)]):
-        start = np.zeros(1, dtype=np.int64)
-        columns = PhraseColumns.of([some], start)
-        assert len(columns.chain) < sum(
-            len(PhraseColumns.of([[tree]], np.zeros(1, dtype=np.int64)).chain) for tree in some
+        assert len(PhraseColumns.of([some], np.zeros(1, dtype=np.int64)).chain) < sum(
+            len(list_chains(tree)) for tree in some
         )
         alone = [model.score([deepcopy(tree)]).log[0] for tree in some]
         assert np.isfinite(alone).all()
         np.testing.assert_allclose(model.score(some).log, alone, rtol=1e-12)
-        np.testing.assert_allclose(model.score(map(deepcopy, some)).log, alone, rtol=1e-12)
-
-
-def test_several_grammars_average_posteriors_and_probabilities() -> None:
-    settings = [options(binarisation) for binarisation in BINARISATIONS[:3]]
-    model = ConstituencyModel.train(trees(), settings)
-    alone = [ConstituencyModel((member,)) for member in model.members]
-    some = trees()[:5]
-    logs = np.array([one.score(some).log for one in alone])
-    np.testing.assert_allclose(model.score(some).log, np.log(np.exp(logs).mean(axis=0)), rtol=1e-10)
-    whole = np.array(model.part_posteriors(some[:1])[0])
-    parts = np.array([one.part_posteriors(some[:1])[0] for one in alone])
-    np.testing.assert_allclose(whole, parts.mean(axis=0), rtol=1e-10)
-    parses = model.parse_nbest(WORDS, 6)
-    assert len({parse.tree for parse in parses}) == len(parses) > 2
-    assert parses[0] == model.parse(WORDS)
-    assert all(parse.sign == 1 and np.isfinite(parse.log) for parse in parses[:1])
 
 
 def test_the_best_tree_has_the_most_gain() -> None:
@@ -198,3 +160,90 @@ def test_posteriors_of_a_chain_count_for_each_of_its_labels() -> None:
     assert labels.gains(parts, labelled, span_penalty=0.25) == pytest.approx(wanted)
     posteriors = dict(zip(labels.named(parts), parts.posterior, strict=True))
     assert posteriors[Constituent(0, 2, "S", False)] == pytest.approx(0.8)
+
+
+class Definition:
+    """The probability of a tree by recursion over its nodes, from dense tensors in plain Python."""
+
+    def __init__(self, member: PhraseGrammar, words: list[str]) -> None:
+        grammar = member
+        sentence = grammar.for_sentences([words])
+        self.symbols = member.symbols
+        self.operators = operators = sentence.latent
+        self.states = operators.states.tolist()
+        self.leaf = {tuple(rule): row for rule, row in zip(operators.rules.leaf.tolist(), operators.leaf, strict=True)}
+        tensors = (tensor.to_dense() for tensor in operators.binary)
+        rules = zip(map(tuple, operators.rules.binary.tolist()), tensors, strict=True)
+        self.binary = {rule: tensor for rule, tensor in rules if max(rule) < len(self.symbols)}  # without those of rows
+        self.number = dict(zip(words, sentence.words.word.tolist(), strict=True))
+        constituents = [at for at, symbol in enumerate(self.symbols) if not symbol.bar]
+        total = sum(grammar.prior[at] for at in constituents)
+        self.share = {at: grammar.prior[at] / total for at in constituents}
+        self.whole = [np.ones(m) for m in self.states]
+
+    def alone(self, symbol: int, vector: FloatArray) -> float:
+        """The probability of what a vector stands for, as a tree of its own."""
+        root = self.operators.root[symbol, : self.states[symbol]]
+        return float(root @ vector / (root @ self.whole[symbol]))
+
+    def _bars(self, label: str, parts: list[dict[int, FloatArray]]) -> dict[int, FloatArray]:
+        """The vectors of the bars of a label over several children; of one child its own."""
+        return parts[0] if len(parts) == 1 else self._joined(PhraseSymbol((label,), True), label, parts)
+
+    def _joined(self, wanted: PhraseSymbol, label: str, parts: list[dict[int, FloatArray]]) -> dict[int, FloatArray]:
+        """The vectors of the symbols of the wanted chain that rules make of several children."""
+        found: dict[int, FloatArray] = {}
+        for split in range(1, len(parts)):
+            left, right = self._bars(label, parts[:split]), self._bars(label, parts[split:])
+            for (b, y), (c, z) in product(left.items(), right.items()):
+                for (a, *below), tensor in self.binary.items():
+                    symbol = self.symbols[a]
+                    if below == [b, c] and (symbol.chain, symbol.bar) == (wanted.chain, wanted.bar):
+                        found[a] = found.get(a, 0.0) + np.einsum("abc,b,c->a", tensor, y, z)
+        return found
+
+    def vectors(self, tree: Phrase) -> dict[int, FloatArray]:
+        """The inside vectors of the symbols that the top of a tree may have."""
+        chain = [tree.label]
+        while len(tree.children) == 1 and isinstance(tree.children[0], Phrase):
+            tree = tree.children[0]
+            chain.append(tree.label)
+        own = [at for at, symbol in enumerate(self.symbols) if symbol == symbol._replace(chain=tuple(chain), bar=False)]
+        if isinstance(tree.children[0], str):
+            rows = {at: self.leaf.get((at, self.number[tree.children[0]])) for at in own}
+            return {at: row[: self.states[at]] for at, row in rows.items() if row is not None}
+        parts = [self.vectors(child) for child in tree.children if isinstance(child, Phrase)]
+        by_rules = self._joined(PhraseSymbol(tuple(chain)), tree.label, parts)
+        one_by_one = EPSILON * 2.0 ** (1 - len(parts))
+        for part in parts:
+            one_by_one *= sum(self.share[at] * self.alone(at, vector) for at, vector in part.items())
+        found = {}
+        for a in own:
+            replaced = sum(
+                np.einsum("abc,b,c->a", tensor, self.whole[b], self.whole[c])
+                for (parent, b, c), tensor in self.binary.items()
+                if parent == a
+            )
+            found[a] = (1.0 - EPSILON) * by_rules.get(a, 0.0) + one_by_one * replaced
+        return found
+
+    def probability(self, tree: Phrase) -> float:
+        return float(
+            sum(self.operators.root[at, : self.states[at]] @ vector for at, vector in self.vectors(tree).items())
+        )
+
+
+@pytest.mark.parametrize(
+    "binarisation", [Binarisation(), Binarisation("last", siblings=1), Binarisation("first", parents=1)]
+)
+def test_probabilities_are_those_of_the_definition(binarisation: Binarisation) -> None:
+    model = ConstituencyModel.train(trees(), replace(options(binarisation), rows=EPSILON))
+    given = [*parse_brackets(TREES), *parse_brackets(OTHERS)]
+    definition = Definition(model.members[0], ["a", "b"])
+    expected = [definition.probability(tree) for tree in given]
+    weight = model.score(given)
+    np.testing.assert_allclose(weight.sign * np.exp(weight.log), expected, rtol=1e-9)
+    assert min(expected) > 0.0
+    without = replace(model.members[0], options=replace(model.options, rows=0.0))
+    by_rules = ConstituencyModel((without,)).score(given)
+    assert 0 < (by_rules.sign == 0).sum() < len(given)

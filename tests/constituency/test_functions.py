@@ -1,17 +1,14 @@
 """Function labels: against posteriors of labels, and against parsers without them."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from spectral_latent import load
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, base_label, clean
 from spectral_latent.constituency.tree import list_constituents
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import GoldTree, evaluate_parser
-from spectral_latent.grammar import Limits
 
 SENTENCES = """
 (S (NP-SBJ-1 (DT the) (NN dog)) (VP (VBZ sees) (NP (DT a) (NN cat)) (PP-LOC (IN in) (NP (NN town)))) (. .))
@@ -36,13 +33,6 @@ def trees() -> list[Phrase]:
 @pytest.fixture(scope="module")
 def model(trees: list[Phrase]) -> ConstituencyModel:
     return ConstituencyModel.train(trees, OPTIONS)
-
-
-def test_function_labels_are_learnt(model: ConstituencyModel, trees: list[Phrase]) -> None:
-    for tree in trees[:4]:
-        words = list(tree.words())
-        assert model.parse(words).tree == clean(tree, function_labels=True)
-    assert model.description["function_labels"] == ["NP-SBJ", "PP-LOC", "PP-TMP"]
 
 
 def test_trees_are_those_of_a_parser_without_function_labels(model: ConstituencyModel, trees: list[Phrase]) -> None:
@@ -85,16 +75,6 @@ def test_symbols_of_parts_have_no_function_labels(model: ConstituencyModel) -> N
     assert all(base_label(label) == label for symbol in symbols if symbol.bar for label in symbol.chain)
 
 
-def test_files_and_limits_keep_the_labeller(model: ConstituencyModel, tmp_path: Path) -> None:
-    model.save(tmp_path / "model")
-    loaded = load(tmp_path / "model")
-    assert isinstance(loaded, ConstituencyModel)
-    assert [loaded.parse(words) for words in TEXTS] == [model.parse(words) for words in TEXTS]
-    limited = model.with_limits(Limits(max_words=3))
-    assert limited.functions is not None
-    assert limited.functions.grammar.options.limits.max_words == 3
-
-
 def test_scores_with_and_without(model: ConstituencyModel) -> None:
     """A wrong function label is an error in one of the scores; a model without function labels has only the other."""
     wrong = SENTENCES.replace("NP-SBJ (NNP Mary)", "NP-TMP (NNP Mary)")
@@ -104,8 +84,3 @@ def test_scores_with_and_without(model: ConstituencyModel) -> None:
     n = evaluation.score.gold
     assert (evaluation.score.matched, evaluation.function_score.matched) == (n, n - 1)
     assert evaluate_parser(replace(model, functions=None), gold).function_score is None
-
-
-def test_grammars_agree_on_function_labels(trees: list[Phrase]) -> None:
-    with pytest.raises(ValueError, match="must have the same function_labels, not True and False"):
-        ConstituencyModel.train(trees, [OPTIONS, replace(OPTIONS, function_labels=False)])

@@ -1,7 +1,7 @@
 """Models of spans: features against names, the loss against finite differences, and parsers with and without them."""
 
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,11 +15,12 @@ from spectral_latent.constituency import (
     PhraseGrammar,
     SpanOptions,
 )
-from spectral_latent.constituency.spans import SpanModel, span_choices
+from spectral_latent.constituency.spans import _TEMPLATES, SpanModel, span_choices
 from spectral_latent.constituency.training import prepare
 from spectral_latent.constituency.tree import ChainLabels
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.grammar.parser import estimate_again
+from spectral_latent.lexicon import signatures
 from spectral_latent.lexicon.choices import Choices, choice_loss
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import IntArray
@@ -31,43 +32,63 @@ LABELS = ChainLabels([("N",), ("V",), ("NP",), ("S", "NP")])
 
 
 def random_parts(rng: np.random.Generator, n: int) -> Parts:
-    """Draw constituents over n words, the tags N and V of each word among them."""
+    """Draw constituents over n words, the tags N and V of each word among them, about half of them likely."""
     rows = [(i, i + 1, tag) for i in range(n) for tag in (0, 1)]
-    rows += [(i, j, chain) for i in range(n) for j in range(i + 2, n + 1) for chain in (2, 3) if rng.random() < 0.7]
+    rows += [(i, j, chain) for i in range(n) for j in range(i + 2, n + 1) for chain in (2, 3) if rng.random() < 0.6]
     first, end, chain = np.array(rows).T
-    chains = Parts(np.zeros_like(first), first, end, chain, rng.uniform(0.01, 0.49, len(rows)))
-    return LABELS.split(chains).parts
+    parts = LABELS.split(Parts(np.zeros_like(first), first, end, chain, np.ones(len(rows)))).parts
+    return parts._replace(posterior=rng.uniform(0.05, 0.95, len(parts.label)))
 
 
-def named_features(parts: Parts, words: list[str], row: int) -> list[tuple[object, ...]]:
-    """Name some features of a constituent, in plain Python: in the order of the first templates, then of all words."""
+def named_values(parts: Parts, words: list[str], row: int) -> dict[str, object]:
+    """Name all values of a constituent that templates ask for, in plain Python."""
     every = list(zip(LABELS.named(parts), parts.posterior.tolist(), strict=True))
     own, mu = every[row]
-    tags: dict[int, str] = {}
-    for other, _ in sorted(every, key=lambda pair: pair[1]):
-        if other.is_tag:
-            tags[other.first] = other.label
-    best = max(p for other, p in every if (other.first, other.end, other.is_tag) == (own.first, own.end, own.is_tag))
-    length = own.end - own.first
-    size = length if length < 6 else 6 if length < 8 else 7 if length < 11 else 8
-    odds = np.floor(1.5 * np.log(mu / (1 - mu)))
-    who = (own.label, own.is_tag)
-
-    def word(place: int) -> str | None:
-        return words[place] if 0 <= place < len(words) else None
-
-    of_tags = tuple(tags[at] for at in range(own.first, own.end)) if length <= 6 else None
-    of_words = tuple(words[own.first : own.end]) if length <= 4 else None
-    return [
-        who,
-        (*who, size),
-        (*who, odds),
-        (*who, odds, np.floor(np.log(best / (1 - best)))),
-        (*who, own.first == 0, own.end == len(words)),
-        (*who, of_tags, size),
-        (*who, of_words, size),
-        *((*who, word(place)) for place in (own.first - 1, own.first, own.end - 1, own.end)),
-    ]
+    i, j = own.first, own.end
+    tags = {c.first: c.label for c, _ in sorted(every, key=lambda pair: pair[1]) if c.is_tag}  # the likeliest stays
+    kinds: dict[str, Callable[[int], str]] = {
+        "word": lambda at: words[at],
+        "tag": lambda at: tags[at],
+        "form": lambda at: signatures(words[at])[0],
+        "ending": lambda at: words[at].lower()[-2:],
+    }
+    # Likely constituents, short ones first: the first one around the span is its parent, the longest ones are parts.
+    likely = sorted((c for c, p in every if p > 0.5), key=lambda c: c.end - c.first)
+    parent = next((c for c in likely if c.first <= i and j <= c.end and c.end - c.first > j - i), None)
+    around = {
+        "parent": [parent],
+        "left": [c for c in likely if c.end == i],
+        "right": [c for c in likely if c.first == j],
+        "first part": [c for c in likely if c.first == i and c.end < j],
+        "last part": [c for c in likely if c.end == j and c.first > i],
+        "same span": [c for c in likely if (c.first, c.end) == (i, j) and c != own],
+    }
+    found = {name: ([None, *several])[-1] for name, several in around.items()}
+    first, last = found["first part"], found["last part"]
+    places = {
+        **{"second before": i - 2, "before": i - 1, "first": i, "second": i + 1},
+        **{"last but one": j - 2, "last": j - 1, "after": j, "second after": j + 1},
+        "before last part": last.first - 1 if last else -1,
+        "at last part": last.first if last else -1,
+        "after first part": first.end if first else -1,
+    }
+    best = max(p for c, p in every if (c.first, c.end, c.is_tag) == (i, j, own.is_tag))
+    return {
+        **{name: c and (c.label, c.is_tag) for name, c in found.items()},
+        **{
+            f"{kind} {place}": ask(at) if 0 <= at < len(words) else None
+            for place, at in places.items()
+            for kind, ask in kinds.items()
+        },
+        "label": (own.label, own.is_tag),
+        "length": next(n for n, least in enumerate([2, 3, 4, 5, 6, 8, 11, 99]) if j - i < least),
+        "odds": np.floor(1.5 * np.log(mu / (1 - mu))),
+        "best odds": np.floor(np.log(best / (1 - best))),
+        "edges": (i == 0, j == len(words)),
+        "tags": tuple(tags[at] for at in range(i, j)) if j - i <= 6 else None,
+        "words": tuple(words[i:j]) if j - i <= 4 else None,
+        "ends of parent": parent and (parent.first == i, parent.end == j),
+    }
 
 
 def every(parts: Parts) -> IntArray:
@@ -79,17 +100,17 @@ def whole(words: list[str]) -> IntArray:
     return np.array([0, len(words)])
 
 
-def test_two_constituents_share_a_feature_if_and_only_if_its_name_is_the_same() -> None:
-    rng = np.random.default_rng(0)
-    words = ["a", "b", "a", "c", "b", "a", "a", "b", "c"]
-    parts = random_parts(rng, len(words))
+def test_two_constituents_share_a_feature_if_and_only_if_its_values_are_the_same() -> None:
+    """Of a few dozen names, at most one pair shares a bucket by chance."""
+    words = ["walks", "looks", "Walks", "walked", "a", "looks", "talked", "a", "Walks"]
+    parts = random_parts(np.random.default_rng(0), len(words))
     buckets = span_choices(parts, LABELS, words, whole(words), every(parts)).buckets
-    rows = [named_features(parts, words, row) for row in range(len(buckets))]
-    for template in range(len(rows[0])):
-        names = [row[template] for row in rows]
-        numbers = buckets[:, template].tolist()
-        assert len(set(numbers)) == len(set(names)) == len(set(zip(names, numbers, strict=True)))
-        assert len(set(names)) > 1
+    rows = [named_values(parts, words, row) for row in range(len(buckets))]
+    for template, numbers in zip(_TEMPLATES, buckets.T.tolist(), strict=True):
+        names = [(row["label"], *(row[name] for name in template)) for row in rows]
+        n_names = len(set(names))
+        assert len(set(zip(names, numbers, strict=True))) == n_names > 3, template
+        assert len(set(numbers)) >= n_names - 1, template
 
 
 def test_the_gradient_is_that_of_finite_differences() -> None:
@@ -198,50 +219,3 @@ def test_grammars_that_lack_a_fold_know_nothing_of_its_rules_and_words(trees: li
         assert member.operators.rules.equals(whole.operators.rules)
         assert (ConstituencyModel((member,)).score(trees[:5]).sign == 1).all()
     assert larger.lexicon.words != whole.lexicon.words
-
-
-def test_trees_of_small_weight_have_a_derivation_in_every_fold(trees: list[Phrase]) -> None:
-    odd = Phrase("S", (Phrase("NEW", ("the",)), Phrase("NEW", ("of",))))
-    model = ConstituencyModel.train([*trees[:20], odd], OPTIONS, weights=[1.0] * 20 + [1e-6])
-    assert model.score([odd]).sign == [1]
-
-
-def test_a_tree_that_stands_for_two_counts_as_two() -> None:
-    rng = np.random.default_rng(5)
-    words = ["a", "b", "c"]
-    parts = random_parts(rng, len(words))
-    examples = span_choices(parts, LABELS, words, whole(words), every(parts), rng.random(len(parts.label)) < 0.5)
-    point = rng.normal(size=(1 << 18) + 1)
-    once, gradient = choice_loss(Choices.join([examples, examples]), point, 1.0)
-    twice, other = choice_loss(examples.to_learn_from(2.0), point, 1.0)
-    assert once == pytest.approx(twice)
-    np.testing.assert_allclose(gradient, other, atol=1e-9)
-
-
-def test_a_model_of_spans_serves_other_grammars(parser: ConstituencyModel, trees: list[Phrase], tmp_path: Path) -> None:
-    """With the settings of their options, and after a file."""
-    plain = ConstituencyModel.train(trees, replace(OPTIONS, spans=None))
-    other = ConstituencyModel.train(trees, OPTIONS, spans=parser.spans)
-    assert other.spans is parser.spans
-    words = ["the", "dog", "sees", "a", "cat"]
-    posteriors = with_spans(plain, parser.spans, SPANS).posteriors(words)
-    assert other.posteriors(words) == posteriors != plain.posteriors(words)
-    other.save(tmp_path / "model")
-    assert ConstituencyModel.load(tmp_path / "model").posteriors(words) == posteriors
-
-
-def test_wrong_settings_and_files_are_refused(parser: ConstituencyModel) -> None:
-    with pytest.raises(ValueError, match="must have the same spans, not None and SpanOptions"):
-        ConstituencyModel.train([], [replace(OPTIONS, spans=None), OPTIONS])
-    with pytest.raises(ValueError, match="folds must be an integer of at least 2, not 1"):
-        SpanOptions(folds=1)
-    with pytest.raises(ValueError, match="the options have no `spans`"):
-        ConstituencyModel.train([], replace(OPTIONS, spans=None), spans=parser.spans)
-    for model, options in ((parser.spans, None), (None, SPANS)):
-        with pytest.raises(ValueError, match="has a model of spans if its options have `spans`, and only then"):
-            with_spans(parser, model, options)
-    arrays, settings = parser.contents()
-    with pytest.raises(ValueError, match=r"the array spans\.weights"):
-        ConstituencyModel.from_contents((arrays | {"spans.weights": np.zeros(3)}, settings))
-    with pytest.raises(ValueError, match=r"weights of a model of spans have shape \(3,\)"):
-        SpanModel(1.0, np.zeros(3))

@@ -54,13 +54,6 @@ def threads() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("n", [0, 1, 8, 9, 513])
-def test_answers_are_those_of_one_process_in_order(n: int, threads: None) -> None:
-    expected = [3 * item + 5 for item in range(n)]
-    for jobs in (1, 2):
-        assert list(map_sentences(scaled, Scale(3), iter(range(n)), jobs, 5)) == expected
-
-
 @pytest.mark.parametrize(("jobs", "most"), [(1, 1), (2, MOST_AHEAD)])
 def test_items_are_not_read_ahead_without_bound(jobs: int, most: int, threads: None) -> None:
     read: list[int] = []
@@ -83,9 +76,11 @@ def totals(model: Scale, batch: list[int]) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_batches_have_their_size_but_the_last(jobs: int, threads: None) -> None:
+def test_answers_come_in_order_in_batches_that_have_their_size_but_the_last(jobs: int, threads: None) -> None:
     found = list(map_batches(totals, Scale(3), range(100), jobs, size=7))
     assert found == [(3 * item, 7 if item < 98 else 2) for item in range(100)]
+    for n in (0, 1, 9, 513):
+        assert list(map_sentences(scaled, Scale(3), iter(range(n)), jobs, 5)) == [3 * item + 5 for item in range(n)]
 
 
 def test_items_before_an_error_are_answered(threads: None) -> None:

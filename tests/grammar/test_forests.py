@@ -1,6 +1,5 @@
 """The pruned chart against the full forest and the one engine."""
 
-import math
 import time
 
 import numpy as np
@@ -12,7 +11,6 @@ from spectral_latent.grammar.forests import SpanForest, prune_chart
 from spectral_latent.inference import inside, marginals, outside, total_weight
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import Forest, IntArray, Rules
-from tests.processes import is_linear
 
 N_SYMBOLS, N_TERMINALS = 5, 4
 
@@ -92,39 +90,6 @@ def built(operators: ObservableOperators, terminals: IntArray, beam: float, thre
     return None if spans is None else spans.forest
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_unpruned_chart_is_the_full_forest(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    operators = random_grammar(rng)
-    terminals = rng.integers(0, N_TERMINALS, 7)
-    full, names = full_forest(operators, terminals)
-    chart = built(operators, terminals, beam=0.0, threshold=0.0)
-    assert chart is not None
-    expected, log = posteriors(operators, full)
-    found, same_log = posteriors(operators, chart)
-    assert same_log == pytest.approx(log, abs=1e-10)
-    useful = expected > 0
-    np.testing.assert_allclose(np.sort(found), np.sort(expected[useful]), rtol=1e-10)
-    order = np.argsort(expected[useful])
-    symbols = full.symbol[useful][order]
-    np.testing.assert_array_equal(chart.symbol[np.argsort(found)], symbols)
-    assert names
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_where_everything_is_pruned_the_likeliest_root_stays(seed: int) -> None:
-    rng = np.random.default_rng(100 + seed)
-    operators = random_grammar(rng)
-    terminals = rng.integers(0, N_TERMINALS, 5)
-    whole = built(operators, terminals, beam=0.0, threshold=0.0)
-    pruned = built(operators, terminals, beam=0.0, threshold=1.0)
-    assert whole is not None and pruned is not None
-    mu, _ = posteriors(operators, whole)
-    best = whole.root[np.argmax(mu[whole.root])]
-    assert pruned.symbol[pruned.root].tolist() == [whole.symbol[best]]
-    assert np.diff(pruned.start).max() == 1
-
-
 Item = tuple[int, int, int]  # symbol, begin and end
 Edge = tuple[int, Item, Item]  # rule and children
 
@@ -159,10 +124,10 @@ def walked(operators: ObservableOperators, terminals: np.ndarray, threshold: flo
     return kept
 
 
-@pytest.mark.parametrize("threshold", [0.05, 1e-3])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("threshold", [0.0, 1e-3, 0.05, 1.0])
+@pytest.mark.parametrize("seed", range(3))
 def test_pruning_keeps_the_edges_of_sufficient_posterior(seed: int, threshold: float) -> None:
-    """Edge by edge, and no others; of an item without one the best edge stays."""
+    """Edge by edge, and no others; of an item without one the best edge stays, and at least the likeliest root."""
     rng = np.random.default_rng(700 + seed)  # no two edges are equally likely
     operators = random_grammar(rng)
     terminals = rng.integers(0, N_TERMINALS, 8)
@@ -180,7 +145,6 @@ def test_pruning_keeps_the_edges_of_sufficient_posterior(seed: int, threshold: f
     }
     expected = walked(operators, terminals, threshold)
     assert found == {item: set(edges) for item, edges in expected.items()}
-    assert sum(map(len, found.values())) < full_forest(operators, terminals)[0].n_edges
 
 
 def beamed_items(
@@ -230,20 +194,6 @@ def test_the_beam_weighs_scores_by_the_frequency_of_symbols(seed: int, beam: flo
     assert (len(found) < len(beamed_items(operators, terminals, prior, 0.0))) == (beam > 0.0)
 
 
-def test_spans_are_those_of_the_words_below() -> None:
-    rng = np.random.default_rng(4)
-    operators = random_grammar(rng)
-    spans = spans_of(operators, rng.integers(0, N_TERMINALS, 9), beam=1e-9, threshold=1e-6)
-    assert spans is not None
-    forest, first, end, _ = spans
-    assert (first[forest.root] == 0).all() and (end[forest.root] == 9).all()
-    for item, left, right in zip(forest.item, forest.left, forest.right, strict=True):
-        if left < 0:
-            assert end[item] == first[item] + 1
-        else:
-            assert (first[item], end[item]) == (first[left], end[right]) and end[left] == first[right]
-
-
 def test_leaf_rules_that_are_not_used_are_as_if_they_were_not_there() -> None:
     rng = np.random.default_rng(300)
     operators, terminals = random_grammar(rng), rng.integers(0, N_TERMINALS, 5)
@@ -259,13 +209,6 @@ def test_leaf_rules_that_are_not_used_are_as_if_they_were_not_there() -> None:
     rule[is_leaf] = np.flatnonzero(used)[rule[is_leaf]]
     for column, expected in zip(one.forest, other.forest._replace(rule=rule), strict=True):
         np.testing.assert_array_equal(column, expected)
-
-
-def test_a_sentence_without_a_derivation_has_no_forest() -> None:
-    operators = random_grammar(np.random.default_rng(0))
-    nothing = Rules(operators.rules.leaf, operators.rules.unary, operators.rules.binary[:0])
-    bare = ObservableOperators(nothing, operators.states, operators.root, operators.leaf, operators.unary, [])
-    assert built(bare, np.array([0, 1]), beam=0.0, threshold=0.0) is None
 
 
 def test_sentences_may_have_more_words_than_a_number_has_bits() -> None:
@@ -301,34 +244,16 @@ def test_a_far_larger_split_after_a_small_one_does_not_overflow() -> None:
     assert scores[right_3, 1, 4] == 1.0
 
 
-def test_a_chart_that_would_be_too_large_is_given_up() -> None:
+def test_a_chart_that_would_be_too_large_or_take_too_long_is_given_up() -> None:
     operators = random_grammar(np.random.default_rng(7))
     terminals = np.random.default_rng(8).integers(0, N_TERMINALS, 40)
     grammar, leaves = CoarseGrammar.of(operators, np.ones(N_SYMBOLS)), leaves_of(operators, terminals)
     size = len(inside_chart(grammar, leaves, 0.0, 1 << 20).inside)
-    with pytest.raises(LimitError, match=rf"40 words under 5 symbols has more than {size // 2} items"):
-        prune_chart(grammar, leaves, 0.0, 1e-3, most=size // 2)
-    assert prune_chart(grammar, leaves, 0.0, 1e-3, most=size) is not None
-
-
-def test_a_chart_that_memory_does_not_hold_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    def without_memory(*_: object) -> None:
-        raise MemoryError("Allocation failed")
-
-    monkeypatch.setattr("spectral_latent.grammar._inside_chart._fill", without_memory)
-    operators = random_grammar(np.random.default_rng(0))
-    grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
-    with pytest.raises(LimitError, match="2 words under 5 symbols is larger than memory"):
-        prune_chart(grammar, leaves_of(operators, np.zeros(2, dtype=np.int64)), 0.0, 0.0)
-
-
-def test_a_chart_that_is_not_done_at_its_deadline_is_given_up() -> None:
-    operators = random_grammar(np.random.default_rng(7))
-    terminals = np.random.default_rng(8).integers(0, N_TERMINALS, 40)
-    grammar, leaves = CoarseGrammar.of(operators, np.ones(N_SYMBOLS)), leaves_of(operators, terminals)
-    with pytest.raises(LimitError, match="40 words under 5 symbols takes too long"):
-        prune_chart(grammar, leaves, 0.0, 1e-3, deadline=time.thread_time())
-    assert prune_chart(grammar, leaves, 0.0, 1e-3, deadline=time.thread_time() + 60.0) is not None
+    now = time.thread_time()
+    for limits in ({"most": size // 2}, {"deadline": now}):
+        with pytest.raises(LimitError):
+            prune_chart(grammar, leaves, 0.0, 1e-3, **limits)
+    assert prune_chart(grammar, leaves, 0.0, 1e-3, most=size, deadline=now + 60.0) is not None
 
 
 def test_cells_are_filled_alike_however_many_words_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -391,26 +316,3 @@ def test_permits_of_other_words_are_refused() -> None:
     for permits in (few, narrow, beyond):
         with pytest.raises(ValueError, match="permits"):
             prune_chart(grammar, leaves, 0.0, 0.0, permits=permits)
-
-
-def test_time_grows_with_the_rules_of_symbols_not_with_the_pairs_that_meet() -> None:
-    """Every cell holds all symbols, each with the rule a → a a alone; trees are as many as Catalan's number."""
-    n = 16
-
-    def chart_of(n_symbols: int) -> InsideChart:
-        symbols = np.arange(n_symbols)
-        binary = np.stack([symbols] * 3, axis=1)
-        rules = Rules(np.stack([symbols, 0 * symbols], axis=1), np.empty((0, 2), dtype=np.int64), binary)
-        ones = np.ones((n_symbols, 1))
-        tensors = [Tensor.of_dense(np.full((1, 1, 1), 0.5))] * n_symbols
-        states = np.ones(n_symbols, dtype=np.int64)
-        operators = ObservableOperators(rules, states, ones, ones, np.empty((0, 1, 1)), tensors)
-        grammar = CoarseGrammar.of(operators, np.ones(n_symbols))
-        return inside_chart(grammar, leaves_of(operators, np.zeros(n, dtype=np.int64)), 0.0, 1 << 20)
-
-    assert is_linear(chart_of, 500)
-    n_symbols = 2000
-    chart = chart_of(n_symbols)
-    scores = scores_of(chart, n)
-    found = [scores[a, 0, n] for a in range(n_symbols)]
-    np.testing.assert_array_equal(found, np.full(n_symbols, math.comb(2 * n - 2, n - 1) // n * 0.5 ** (n - 1)))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +15,8 @@ from spectral_latent.estimation import (
     Treebank,
     inside_templates,
     outside_templates,
-    relative_frequencies,
 )
-from spectral_latent.files import CompactOperators, read, write
+from spectral_latent.files import CompactOperators
 from spectral_latent.grammar import (
     GrammarOptions,
     LatentGrammar,
@@ -161,7 +158,7 @@ def test_a_grammar_with_unary_rules_has_no_charts(grammar: Grammar) -> None:
 
     latent = CompactOperators.of(with_a_chain(grammar.operators))
     chained = replace(grammar, coarse=with_a_chain(grammar.coarse), latent=latent)
-    with pytest.raises(ValueError, match=r"charts know no unary rules, and the grammar has 1, .* symbol 0 → symbol 1"):
+    with pytest.raises(ValueError, match="unary rules"):
         chained.charts([["ant", "bat"]])
 
 
@@ -230,55 +227,25 @@ def without_binary_rules(grammar: Grammar) -> dict[str, Any]:
     return {"coarse": coarse, "latent": CompactOperators.of(operators), "seen": grammar.seen[:0]}
 
 
-def test_where_a_narrow_beam_loses_a_long_sentence_the_usual_beam_is_next(
-    grammar: Grammar, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Before charts without a beam, which take longest."""
-    beams: list[float] = []
-    module = "spectral_latent.grammar.latent_grammar"
-    monkeypatch.setattr(f"{module}.prune_chart", lambda rules, leaves, beam, *rest: beams.append(beam))
-    usual = grammar.options.beam
-    assert usual > 0.0
-    for n, expected in ((100, [usual, 0.0]), (150, [usual * 1.5**5, usual, 0.0])):
-        beams.clear()
-        assert grammar.charts([["ant"] * n]).spans == [None]
-        assert list(dict.fromkeys(beams)) == expected
-
-
 def test_charts_of_a_batch_are_those_of_each_sentence(grammar: Grammar) -> None:
     """The second sentence is too long, and no tree of the third has these tags."""
     limited = grammar.with_limits(Limits(max_words=4))
     sentences = [["both", "ant", "bat"], ["ant"] * 5, ["ant", "bat"], ["unheard", "ant", "both", "bat"], ["ape"]]
-    tags = np.array([-1, 0, 1, *[-1] * 5, 1, 1, *[-1] * 4, 0])
-    with pytest.warns(RuntimeWarning, match="5 words is longer than the 4 of its limit"):
-        batch = limited.charts(sentences, tags)
-    with pytest.warns(RuntimeWarning):
-        starts = np.cumsum([0, *map(len, sentences)])
-        alone = [
-            limited.charts([words], tags[first:end])
-            for words, (first, end) in zip(sentences, pairwise(starts), strict=True)
-        ]
+    tags = np.split(np.array([-1, 0, 1, *[-1] * 5, 1, 1, *[-1] * 4, 0]), np.cumsum([3, 5, 2, 4]))
+    with pytest.warns(RuntimeWarning, match="its limit"):
+        batch = limited.charts(sentences, np.concatenate(tags))
+        alone = [limited.charts([words], own) for words, own in zip(sentences, tags, strict=True)]
     derived = [bool(charts.is_derived) for charts in alone]
     assert batch.is_derived.tolist() == derived and not derived[1] and sum(derived) >= 3
     weight, each = limited.forest(batch).weight(), [limited.forest(charts).weight() for charts in alone]
     np.testing.assert_array_equal(weight.log, [one.log[0] for one in each])
-    np.testing.assert_array_equal(weight.sign, [one.sign[0] for one in each])
-    # The joined forest has the items of all.
-    forest, first, end, of_items = batch.joined()
+    forest, first, end, of_items = batch.joined()  # which has the items of all
     check_forest(forest)
-    assert forest.n_items == sum(charts.joined().forest.n_items for charts in alone)
-    np.testing.assert_array_equal(np.unique(forest.component), np.arange(len(sentences)))
     for number, charts in enumerate(alone):
-        mine = of_items == number
-        np.testing.assert_array_equal(forest.symbol[mine], charts.joined().forest.symbol)
-        np.testing.assert_array_equal(first[mine], charts.joined().first)
-        np.testing.assert_array_equal(end[mine], charts.joined().end)
+        own = charts.joined()
+        for column, wanted in ((forest.symbol, own.forest.symbol), (first, own.first), (end, own.end)):
+            np.testing.assert_array_equal(column[of_items == number], wanted)
     assert limited.forest(limited.charts([])).weight().log.shape == (0,)
-
-
-def test_permits_are_those_of_all_sentences(grammar: Grammar) -> None:
-    with pytest.raises(ValueError, match="permits"):
-        grammar.charts([["ant", "bat"], ["ant"]], permits=[None])
 
 
 def test_sentences_of_a_grammar_are_taken_in_any_order(grammar: Grammar) -> None:
@@ -315,12 +282,10 @@ def weights_of(sentence: SentenceGrammar, trees: SkeletalTrees) -> SignedLog:
     return tree_weights(sentence.latent, sentence.forest_of(trees))
 
 
-def test_weights_of_known_words_are_those_of_the_trees(grammar: Grammar) -> None:
+def test_weights_of_words_are_those_of_their_leaf_rules(grammar: Grammar) -> None:
+    """Of known words, those of the trees themselves."""
     expected = tree_weights(grammar.operators, Forest.of_trees(columns(SENTENCES), grammar.operators.rules))
     same(weights_of(grammar.for_sentences(words_of(SENTENCES)), placed(SENTENCES)), expected)
-
-
-def test_the_weight_of_an_unseen_word_is_that_of_its_leaf_rule(grammar: Grammar) -> None:
     sentence = grammar.for_sentences([["unheard", "bat"]])
     tree = columns([(S, (A, int(sentence.words.word[0])), (B, int(sentence.words.word[1])))])
     expected = tree_weights(sentence.latent, Forest.of_trees(tree, sentence.latent.rules))
@@ -359,56 +324,6 @@ def test_charts_have_fewer_leaf_rules_than_scores(grammar: Grammar) -> None:
     of_word = sentence.latent.rules.leaf[:, 1] == sentence.words.word[0]
     assert sentence.latent.rules.leaf[of_word, 0].tolist() == [A, B]
     assert np.count_nonzero(sentence.words.likely[of_word]) == 1
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Files
-
-
-def test_arrays_and_settings_hold_everything(grammar: Grammar) -> None:
-    arrays, settings = write(grammar)
-    again = read(Grammar, arrays, settings)
-    assert write(again)[1] == settings and write(again)[0].keys() == arrays.keys()
-    for name, array in write(again)[0].items():
-        np.testing.assert_array_equal(array, arrays[name])
-    sentences = [model.for_sentences(words_of(SENTENCES)) for model in (grammar, again)]
-    one, other = (weights_of(sentence, placed(SENTENCES)).log for sentence in sentences)
-    np.testing.assert_array_equal(one, other)
-
-
-Change = Callable[[dict[str, Any], dict[str, Any]], None]
-
-
-def _with_a_terminal_beyond_the_last(arrays: dict[str, Any], _: dict[str, Any]) -> None:
-    for name in ("coarse.leaf_rules", "latent.leaf_rules"):
-        arrays[name] = arrays[name].copy()
-        arrays[name][-1, 1] = 10**6
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda arrays, _: arrays.update(seen=arrays["seen"][:-1]),
-        lambda arrays, _: arrays.update(prior=arrays["prior"][:-1]),
-        lambda _, settings: settings.update(tags=["A"]),
-        lambda _, settings: settings.update(tags=["A", "B", "C"]),
-        lambda _, settings: settings.update(symbols=[["S"], ["A"]]),
-        lambda arrays, _: arrays.update({"lexicon.words.text": arrays["lexicon.words.text"][1:]}),
-        _with_a_terminal_beyond_the_last,
-    ],
-)
-def test_arrays_and_settings_that_are_no_grammar(grammar: Grammar, change: Change) -> None:
-    arrays, settings = write(grammar)
-    change(arrays, settings)
-    with pytest.raises(ValueError):
-        read(Grammar, arrays, settings)
-
-
-def test_parts_that_number_rules_otherwise_are_refused(grammar: Grammar) -> None:
-    with pytest.raises(ValueError, match="must number the same rules"):
-        replace(grammar, coarse=relative_frequencies(Counts.of_trees(columns(SENTENCES))))
-    with pytest.raises(ValueError, match="do not fit together"):
-        replace(grammar, symbols=SYMBOLS[:-1])
 
 
 @pytest.mark.parametrize("tags", [np.array([10**6, 0]), np.array([-5, 0]), np.array([0])])

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from spectral_latent.constituency import ConstituencyModel, preset
+from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.grammar import Limits
 from tests.toy import toy_treebank
@@ -65,39 +62,3 @@ def test_a_given_tree_beyond_the_limit_has_no_score(parser: Any) -> None:
     assert found.sign.tolist() == [1, 0, 1] and np.isnan(found.log[1])
     np.testing.assert_array_equal(found.log[[0, 2]], whole.log[[0, 2]])
     assert model.score([]).log.shape == (0,)
-
-
-def test_the_surprisal_of_an_overlong_sentence_is_announced_by_nothing_but_its_limit() -> None:
-    options = preset("fast") * 2
-    limited = ConstituencyModel.train(toy_treebank(20), options).with_limits(Limits(max_words=3))
-    for ask in (lambda: limited.surprisal(LONG[:5]).total, lambda: limited.entropy(LONG[:5])):
-        with pytest.warns(RuntimeWarning) as told:
-            assert np.isnan(ask()).all()
-        assert all("longer than the 3 of its limit" in str(warning.message) for warning in told)
-
-
-def test_sentences_within_the_limits_are_parsed_as_without_limits(parser: Any) -> None:
-    model, sentence = parser
-    limited = model.with_limits(Limits(max_words=100, seconds=30.0, megabytes=64))
-    sentences = [sentence(words) for words in WORDS]
-    assert list(limited.parse_all(sentences, 2)) == list(model.parse_all(sentences, 2))
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="the limit of memory is that of POSIX")
-def test_a_hundred_thousand_words_have_a_fallback_in_four_gigabytes(tmp_path: Path) -> None:
-    """A fallback costs as little as its words, and the sentence after it is parsed, in every form of the output."""
-    ConstituencyModel.train(toy_treebank(60), preset("accurate")).save(tmp_path / "phrases")
-    _dependencies().save(tmp_path / "dependencies")
-    (tmp_path / "text").write_text("the " * 100_000 + "\n" + " ".join(WORDS[0]) + "\n")
-    program = (
-        "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)); "
-        "from spectral_latent.cli import run; run()"
-    )
-    for model, *options in [("phrases", "--json"), ("dependencies",)]:
-        arguments = ["parse", model, "text", "--quiet", *options]
-        done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, cwd=tmp_path, text=True)
-        assert done.returncode == 0, done.stderr
-        assert "longer than the 1000 of its limit" in done.stderr
-        assert done.stdout.count("FALLBACK") == 1
-        assert WORDS[0][-1] in done.stdout
