@@ -4,12 +4,15 @@ import itertools
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from spectral_latent.anchors import AnchorHMM
 from spectral_latent.cli import main
+from spectral_latent.dependency import DependencyModel, DependencySentence
 
 Run = Callable[..., Result]
 
@@ -26,6 +29,14 @@ TREES = [
 ]
 LEAF = re.compile(r"\((\S+) ([^\s()]+)\)")
 ROW = "{}\t{}\t_\t{}\t{}\t_\t{}\t{}\t_\t_\n"
+
+
+def command_at(path: tuple[str, ...]) -> Any:
+    """Find a command by its names."""
+    found: Any = main
+    for name in path:
+        found = found.get_command(click.Context(found), name)
+    return found
 
 
 @pytest.fixture(scope="session")
@@ -100,3 +111,13 @@ def files(
     given = (folder / "gold.nbest", "--gold", treebank, "--model", model, "-o", folder / "reranker", "-q")
     assert run("rerank", "train", *given).exit_code == 0
     return folder
+
+
+@pytest.fixture(scope="session")
+def torn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dependency parser of `a b c`, in which c hangs from a, or from b."""
+    words = DependencySentence.of(list("abc"), list("ABC"))
+    trees = [words.with_heads((0, 1, head), ("root", "x", "y")) for head in (1, 1, 2)]
+    path = tmp_path_factory.mktemp("torn") / "model"
+    DependencyModel.train(trees).save(path)
+    return path

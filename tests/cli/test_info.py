@@ -1,20 +1,19 @@
-"""`info`: what a model file holds, and the record of its training."""
+"""`info`: what a model file holds, the record of its training, and the same training again."""
+
+from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from spectral_latent import __version__, load
-from spectral_latent.corpora.sources import in_conllu
+from spectral_latent.corpora import parse_conllu
 from spectral_latent.files import load_model, save_model
-
-Run = Callable[..., Any]
-
-DEPENDENCIES = "Dogs\tNNS\t2\tsubj\nbark\tVBP\t0\troot\n"
+from tests.cli.conftest import Run
 
 
 def facts(run: Run, file: Path) -> Any:
@@ -24,60 +23,31 @@ def facts(run: Run, file: Path) -> Any:
     return json.loads(result.stdout)
 
 
-@pytest.fixture(scope="module")
-def files(
-    run: Run, treebank: Path, taggings: Path, model: Path, tagger: Path, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Path]:
-    """A model of each kind that the command line trains."""
-    folder = tmp_path_factory.mktemp("info")
-    (folder / "two.conllu").write_text(in_conllu(DEPENDENCIES))
-    assert run("train", "dependency", folder / "two.conllu", "-o", folder / "dependency", "-q").exit_code == 0
-    assert run("train", "anchors", taggings, "-o", folder / "anchors", "--n-states", "3", "-q").exit_code == 0
-    lists = folder / "lists"
-    lists.write_text(run("rerank", "lists", model, treebank, "--n-best", "3").stdout)
-    given = (lists, "--gold", treebank, "--model", model, "-o", folder / "reranker", "-q")
-    assert run("rerank", "train", *given).exit_code == 0
-    own = {name: folder / name for name in ("dependency", "anchors", "reranker")}
-    return {"constituency": model, "tagger": tagger, **own}
-
-
-def test_every_kind_of_model_has_a_table_and_json(run: Run, files: dict[str, Path]) -> None:
-    for kind, file in files.items():
-        found = facts(run, file)
-        assert (found["kind"], found["library"], found["bytes"]) == (kind, __version__, file.stat().st_size)
+def test_every_kind_of_model_has_a_table_and_json(run: Run, files: Path) -> None:
+    for kind in ("constituency", "dependency", "tagger", "hmm", "anchors", "reranker"):
+        found = facts(run, files / kind)
+        assert (found["kind"], found["library"], found["bytes"]) == (kind, __version__, (files / kind).stat().st_size)
         assert found["options"]
         if kind != "reranker":
-            assert found["fingerprint"] == load(file).fingerprint
-        result = run("info", file)
-        assert result.exit_code == 0
-        names = [line.split(" ")[0] for line in result.stdout.splitlines()]
+            assert found["fingerprint"] == load(files / kind).fingerprint
+        lines = run("info", files / kind).stdout.splitlines()
+        names = [line.split(" ")[0] for line in lines]
         assert set(names) == set(found) and len(names) == len(found)
-        assert max(map(len, result.stdout.splitlines())) < 400
+        assert max(map(len, lines)) < 400
 
 
-def test_places_of_what_was_left_out_are_without_folders(run: Run, tmp_path: Path) -> None:
-    """The record holds no folder, so that the same training makes the same file anywhere."""
-    (tmp_path / "old.psd").write_text("( (NP (N dog-dog)) (ID A,.1))\n( (CODE x) (ID A,.2))\n")
-    assert run("train", "constituency", tmp_path / "old.psd", "-o", tmp_path / "model", "-q").exit_code == 0
-    changes = facts(run, tmp_path / "model")["changes"]
-    assert changes["first left out"] == {"trees without words left out": ["old.psd, line 2"]}
+def test_labels_tags_and_models(run: Run, files: Path) -> None:
+    found = {kind: facts(run, files / kind) for kind in ("constituency", "dependency", "anchors", "reranker")}
+    assert found["constituency"]["labels"] == ["NP", "PP", "PRN", "S", "VP"]
+    assert "VBP" in found["constituency"]["tags"] and "VBP" in found["dependency"]["tags"]
+    assert (found["dependency"]["column"], found["dependency"]["relations"]) == ("upos", ["dep", "root"])
+    assert len(found["anchors"]["anchors"]) == 3
+    assert found["reranker"]["models"] == {"latent": found["constituency"]["fingerprint"]}
 
 
-def test_labels_tags_and_models(run: Run, files: dict[str, Path]) -> None:
-    assert facts(run, files["constituency"])["labels"] == ["NP", "PP", "PRN", "S", "VP"]
-    assert "VBP" in facts(run, files["constituency"])["tags"]
-    of_dependency = facts(run, files["dependency"])
-    assert (of_dependency["tags"], of_dependency["column"]) == (["NNS", "VBP"], "upos")
-    assert of_dependency["relations"] == ["root", "subj"]
-    assert set(facts(run, files["tagger"])["tags"]) == set(load(files["tagger"]).tags)  # type: ignore[union-attr]
-    assert len(facts(run, files["anchors"])["anchors"]) == 3
-    model = load(files["constituency"])
-    assert facts(run, files["reranker"])["models"] == {"latent": model.fingerprint}
-
-
-def test_the_record_of_training(run: Run, files: dict[str, Path], treebank: Path) -> None:
+def test_the_record_of_training(run: Run, files: Path, model: Path, treebank: Path) -> None:
     """The command without folders, the examples and words that were read, and their digest in order."""
-    found = facts(run, files["constituency"])
+    found = facts(run, model)
     assert found["command"] == f"spectral-latent train constituency {treebank.name} --n-states 4"
     assert (found["trees"], found["words"]) == (18, 120)
     # The trees as `conftest.TREES` writes them: each has an outer bracket and a trace.
@@ -87,26 +57,21 @@ def test_the_record_of_training(run: Run, files: dict[str, Path], treebank: Path
         "function labels and indices cut from phrases": 6,
         "commonest empty elements": {"*": 18},
     }
-    of_dependency = facts(run, files["dependency"])
-    columns = [["Dogs", "bark"], ["_"] * 2, ["NNS", "VBP"], ["NNS", "VBP"], ["_"] * 2, [2, 0], ["subj", "root"], [], []]
-    digest = blake2b(f"{json.dumps(columns)}\n".encode(), digest_size=32).hexdigest()
-    assert of_dependency["sources"] == [{"name": "two.conllu", "content": digest}]
-    assert (of_dependency["trees"], of_dependency["words"]) == (1, 2)
-    assert facts(run, files["tagger"])["command"].endswith(" --n-states 2")
+    lines = []
+    for s in parse_conllu((files / "gold.conllu").read_text()):
+        blank = ["_"] * len(s.forms)
+        columns = [s.forms, blank, s.upos, s.xpos, blank, s.heads, s.relations, [], []]
+        lines.append(f"{json.dumps(list(map(list, columns)))}\n")  # type: ignore[arg-type]
+    digest = blake2b("".join(lines).encode(), digest_size=32).hexdigest()
+    assert facts(run, files / "dependency")["sources"] == [{"name": "gold.conllu", "content": digest}]
 
 
-def test_the_same_training_makes_the_same_file(run: Run, treebank: Path, model: Path, tmp_path: Path) -> None:
-    """Wherever the source lies, under whatever name and by however many jobs the model is made."""
-    (tmp_path / "elsewhere").mkdir()
-    copy = tmp_path / "elsewhere" / treebank.name
-    copy.write_bytes(treebank.read_bytes())
-    for options in ([], ["--jobs", "2"], ["--seed", "0"], ["-q"]):
-        again = ("train", "constituency", copy, "-o", tmp_path / "again", "--n-states", "4", *options)
-        assert run(*again).exit_code == 0
-        assert (tmp_path / "again").read_bytes() == model.read_bytes()
-    copy.write_text(treebank.read_text().replace("house", "mouse"))
-    assert run("train", "constituency", copy, "-o", tmp_path / "again", "--n-states", "4", "-q").exit_code == 0
-    assert facts(run, tmp_path / "again")["sources"] != facts(run, model)["sources"]
+def test_places_of_what_was_left_out_are_without_folders(run: Run, tmp_path: Path) -> None:
+    """The record holds no folder, so that the same training makes the same file anywhere."""
+    (tmp_path / "old.psd").write_text("( (NP (N dog-dog)) (ID A,.1))\n( (CODE x) (ID A,.2))\n")
+    assert run("train", "constituency", tmp_path / "old.psd", "-o", tmp_path / "model", "-q").exit_code == 0
+    changes = facts(run, tmp_path / "model")["changes"]
+    assert changes["first left out"] == {"trees without words left out": ["old.psd, line 2"]}
 
 
 def test_the_figures_of_dev_are_in_the_record(run: Run, treebank: Path, model: Path, tmp_path: Path) -> None:
@@ -119,25 +84,124 @@ def test_the_figures_of_dev_are_in_the_record(run: Run, treebank: Path, model: P
     expected = json.loads(run("evaluate", model, treebank, "--json").stdout)
     assert found["dev"].pop("sources") == [treebank.name]
     assert found["dev"] == {k: round(value, 2) for k, value in expected.items() if not k.endswith("_per_second")}
-    assert f"f1 {expected['f1']:.4g}" in run("info", tmp_path / "one").stdout
     assert found["fingerprint"] == facts(run, model)["fingerprint"]
 
 
-def test_labelled_anchors_keep_the_record(run: Run, files: dict[str, Path], tmp_path: Path) -> None:
-    labels = (f"{anchor}=TAG" for anchor in facts(run, files["anchors"])["anchors"])
-    assert run("label", files["anchors"], *labels, "-o", tmp_path / "labelled", "-q").exit_code == 0
-    found, before = facts(run, tmp_path / "labelled"), facts(run, files["anchors"])
-    assert found["labels"] == ["TAG"] * 3
+def test_labelled_anchors_keep_the_record_and_models_saved_in_python_have_none(
+    run: Run, files: Path, tmp_path: Path
+) -> None:
+    found, before = facts(run, files / "labelled"), facts(run, files / "anchors")
     assert [found[name] for name in ("command", "sources", "words")] == [
         before[name] for name in ("command", "sources", "words")
     ]
-
-
-def test_models_without_a_record(run: Run, files: dict[str, Path], tmp_path: Path) -> None:
-    load(files["tagger"]).save(tmp_path / "model")
+    load(files / "tagger").save(tmp_path / "model")
     assert "command" not in facts(run, tmp_path / "model")
-    arrays, settings = load_model(files["tagger"])
+    for name in (tmp_path / "model", files / "reranker"):
+        result = run("info", name, files / "gold.mrg", "--verify")
+        assert result.exit_code == 1 and result.stderr.startswith(f"Error: {name}: no record")
+
+
+# The same training again
+
+ROWS = "1\tDogs\t_\tNOUN\tNNS\t_\t2\tnsubj\t_\t_\n2\tbark\t_\tVERB\tVBP\t_\t0\troot\t_\t_\n\n"
+
+
+def with_record(model: Path, file: Path, **changes: Any) -> Path:
+    """Copy a model, and change its record."""
+    arrays, settings = load_model(model)
+    save_model(file, arrays, settings | {"record": settings["record"] | changes})
+    return file
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("constituency", ["--n-states", "2", "--seed", "3", "--preset", "accurate"]),
+        ("constituency", ["--estimator", "em"]),
+        ("dependency", ["--column", "xpos"]),
+        ("pipeline", ["--n-states", "2"]),
+        ("tagger", ["--column", "xpos", "--estimator", "spectral"]),
+        ("anchors", ["--n-states", "2", "--window", "2"]),
+        ("hmm", ["--n-states", "2", "--weight", "2"]),
+    ],
+)
+def test_every_training_of_the_command_line_can_be_done_again(
+    run: Run, treebank: Path, tmp_path: Path, kind: str, options: list[str]
+) -> None:
+    """From sources of other names in another folder, by more processes, with the text that comes last."""
+    sources = [tmp_path / "source", tmp_path / "text.tok"][: 1 + (options[0] == "--estimator")]
+    sources[0].write_text(treebank.read_text() if kind == "constituency" else ROWS * 10)
+    if len(sources) > 1:
+        sources[1].write_text("They see it .\nThey sleep .\n")
+        options = [*options, "--text", str(sources[1])]
+    assert run("train", kind, sources[0], "-o", tmp_path / "model", *options, "-q").exit_code == 0
+    moved = [source.rename(tmp_path / f"moved {source.name}") for source in sources]
+    result = run("info", tmp_path / "model", *moved, "--jobs", "2", "--verify", "-q")
+    assert (result.exit_code, result.stderr) == (0, "") and "the same" in result.stdout
+    (tmp_path / "other").write_text(moved[-1].read_text().replace("see", "seek").replace("bark", "sleep"))
+    result = run("info", tmp_path / "model", *moved[:-1], tmp_path / "other", "--verify", "-q")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert f"{tmp_path / 'other'}" in result.stderr and f"source {len(sources)} of the record" in result.stderr
+
+
+def test_the_names_of_the_record_are_those_of_this_folder(
+    run: Run, model: Path, treebank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, status in ((treebank.parent, 0), (tmp_path, 1)):
+        monkeypatch.chdir(folder)
+        result = run("info", model, "--verify")
+        assert (result.exit_code, "all.mrg" in result.stderr) == (status, True)
+
+
+def test_what_differs_is_told(run: Run, tagger: Path, taggings: Path, tmp_path: Path) -> None:
+    """The first twenty differences, by their places in the file, with both values."""
+
+    def told() -> list[str]:
+        result = run("info", tmp_path / "model", taggings, "--verify", "-q")
+        assert (result.exit_code, result.stderr) == (1, "")
+        return [line.strip() for line in result.stdout.splitlines()[1:]]
+
+    arrays, settings = load_model(tagger)
+    further = {f"array {number}": np.zeros(1) for number in range(30)}
+    arrays["members.0.prior"][1] += 0.25
+    save_model(tmp_path / "model", arrays, {**settings, "library": "0.0.1", "tagset": "upos"})
+    library, tagset, prior = told()
+    assert "0.0.1" in library and settings["library"] in library and "'upos'" in tagset and "None" in tagset
+    assert prior.startswith("members.0.prior: 1 of") and prior.endswith("0.25")
+    training = {"kind": "tagger", "settings": {"n_states": 1, "seed": 8, "estimator": "em"}}
+    with_record(tagger, tmp_path / "model", training=training)
+    assert "members 0 options estimator start seed: 0, and now 8" in told()
+    save_model(tmp_path / "model", load_model(tagger)[0] | further, settings)
+    lines = told()
+    assert len(lines) == 21 and "10 " in lines[-1]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *(
+            {"training": {"kind": "constituency", "settings": settings}}
+            for settings in (
+                *({"magic": True}, {"run": None}, {"preset": 7}, {"n_states": "many"}, {"text": 7}),
+                [1],
+            )
+        ),
+        {"training": {"kind": "sentiment", "settings": {}}},
+        {"training": None},
+        {"sources": None},
+        {"sources": ["all.mrg"]},
+    ],
+    ids=str,
+)
+def test_records_of_no_use(run: Run, model: Path, treebank: Path, tmp_path: Path, changes: Any) -> None:
+    changed = with_record(model, tmp_path / "model", **changes)
+    result = run("info", changed, treebank, "--verify", "-q")
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert result.stderr.startswith(f"Error: {changed}: ")
+
+
+def test_a_record_that_is_no_table_is_damaged(run: Run, tagger: Path, tmp_path: Path) -> None:
+    arrays, settings = load_model(tagger)
     save_model(tmp_path / "model", arrays, {**settings, "record": ["nonsense"]})
     result = run("info", tmp_path / "model")
-    assert (result.exit_code, "the record of training is damaged" in result.stderr) == (1, True)
-    assert run("info", tmp_path / "none").exit_code == 1
+    assert (result.exit_code, "damaged" in result.stderr) == (1, True)

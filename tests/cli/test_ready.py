@@ -19,7 +19,6 @@ from spectral_latent.cli.verify import train_again
 from spectral_latent.corpora import CorpusError, constituency_trees, dependency_trees
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.evaluation import GoldTree, evaluate_parser
-from spectral_latent.files import ModelFileError
 from spectral_latent.ready import FOLDER, listed_models, ready_models
 from tests.documents import ROOT, documents
 from tests.toy import toy_treebank
@@ -94,11 +93,6 @@ def test_a_file_of_the_name_of_a_model_wins(tmp_path: Path, monkeypatch: pytest.
         assert load("en").fingerprint == own.fingerprint
 
 
-def test_an_unknown_name_lists_the_names() -> None:
-    with pytest.raises(ModelFileError, match="en, en-ud"):
-        load("eng")
-
-
 def test_a_text_in_another_language_gets_one_warning(run: Any, tmp_path: Path) -> None:
     german = "Der Hund bellt laut und die Katze schläft ruhig auf dem alten Sofa . Heute regnet es schon wieder .\n"
     (tmp_path / "german.txt").write_text(german * 3, encoding="utf-8")
@@ -106,12 +100,6 @@ def test_a_text_in_another_language_gets_one_warning(run: Any, tmp_path: Path) -
     with pytest.warns(UserWarning, match="never seen"):
         load("en").parse_text(german * 3)
     assert run("parse", "en", stdin="The dog ate the sandwich that my neighbour made for lunch . " * 3).stderr == ""
-
-
-def test_the_list_has_every_model(run: Any) -> None:
-    lines = [json.loads(line) for line in run("info", "--json").stdout.splitlines()]
-    assert [line["name"] for line in lines] == [model.name for model in ready_models()]
-    assert all(model.name in run("info").stdout for model in ready_models())
 
 
 def test_a_recipe_makes_the_same_bytes_again(tmp_path: Path) -> None:

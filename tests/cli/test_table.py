@@ -6,21 +6,21 @@ What commands compute is compared with the library in the files that are named a
 from __future__ import annotations
 
 import codecs
+import csv
 import gzip
 import inspect
+import io
 import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
-from spectral_latent.cli import main
 from spectral_latent.cli.command import LEFT
 from spectral_latent.corpora import parse_brackets, parse_conllu
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, command_at
 from tests.cli.reference import commands
 
 WORDS = ["They", "see", "dogs", "."]
@@ -46,14 +46,6 @@ ASKED = [(command, kind) for command, kinds in ANSWERED.items() for kind in kind
 KINDS = ("constituency", "dependency", "tagger", "hmm", "anchors", "reranker")
 
 
-def command_at(path: tuple[str, ...]) -> Any:
-    """Find a command by its names."""
-    found: Any = main
-    for name in path:
-        found = found.get_command(click.Context(found), name)
-    return found
-
-
 def words_of(text: str, command: str) -> list[list[str]]:
     """Take the words of each sentence out of an answer."""
     if command == "tag":
@@ -73,21 +65,14 @@ def test_a_format_is_known_by_name_lines_and_option(
 ) -> None:
     """From files and pipes, in every encoding, and to files; JSON has the same words."""
     ending, text = INPUTS[form]
-    for name, content in (
-        (f"a.{ending}", text.encode()),
-        ("a", text.encode()),
-        (f"b.{ending}.gz", gzip.compress(text.encode())),
-        (f"c.{ending}", text.encode("utf-8-sig")),
-        (f"d.{ending}", codecs.BOM_UTF16_LE + text.encode("utf-16-le")),
-    ):
-        (tmp_path / name).write_bytes(content)
+    (tmp_path / "a").write_text(text)
+    (tmp_path / f"b.{ending}.gz").write_bytes(gzip.compress(codecs.BOM_UTF16_LE + text.encode("utf-16-le")))
     ask = (command, files / kind)
     expected = run(*ask, stdin=text)
     assert expected.exit_code == 0, expected.stderr
     if not (command == "tag" and form == "conllu"):
         assert words_of(expected.stdout, command) == [WORDS]
-    for name in ("a", f"a.{ending}", f"b.{ending}.gz", f"c.{ending}", f"d.{ending}"):
-        assert run(*ask, tmp_path / name).stdout == expected.stdout
+    assert run(*ask, tmp_path / f"b.{ending}.gz").stdout == expected.stdout
     assert run(*ask, "--format", form, stdin=text).stdout == expected.stdout
     assert run(*ask, tmp_path / "a", "-o", tmp_path / "out", "-q").output == ""
     assert (tmp_path / "out").read_text() == expected.stdout
@@ -117,6 +102,69 @@ def test_several_files_are_several_files(
     (tmp_path / "c.jsonl").write_text("{}\n")
     refused = run(command, files / kind, names[0], tmp_path / ("c.jsonl" if form != "json" else "c.txt"))
     assert (refused.exit_code, refused.stdout, "files of one format" in refused.stderr) == (1, "", True)
+
+
+ODD = [*(":)", "a(b)c", "((", "\u00a0", "日本語", "x" * 3000, "\x00", "-NONE-", "\u2028", "*", "and/or", "/", "a//")]
+ODD += ['"', "``", 'b"c', "#", "\\", "http://a.b/c", "03/04/2024"]
+
+
+@pytest.mark.parametrize(("command", "kind"), ASKED)
+def test_odd_words_are_words(run: Run, files: Path, command: str, kind: str) -> None:
+    """One to a word of the output; brackets are written as those of the Penn Treebank."""
+    result = run(
+        command, files / kind, "-q", "--format", "tokens", stdin="".join(f"They see {word} .\n" for word in ODD)
+    )
+    if command == "surprisal":
+        rows = list(csv.reader(io.StringIO(result.stdout, newline=""), delimiter="\t"))[1:]
+        assert [row[2] for row in rows] == [word for odd in ODD for word in ("They", "see", odd, ".")]
+        return
+    found = words_of(result.stdout.replace("\u2028", "_"), command)
+    for words, odd in zip(found, ODD, strict=True):
+        assert (words[:2], words[3:]) == (["They", "see"], ["."])
+        assert words[2] == odd.replace("\u2028", "_") or set(odd) & set("()\u00a0\0*-"), odd
+
+
+@pytest.mark.parametrize("command", ["parse", "surprisal"])
+def test_what_speaks_for_another_format_is_told(run: Run, model: Path, command: str) -> None:
+    text = "They/X see/X\nit and/or\n"
+    result = run(command, model, stdin=text)
+    assert (result.exit_code, "They/X" in result.stdout, "--format" in result.stderr) == (0, True, True)
+    assert "--format" not in run(command, model, "--format", "tokens", stdin=text).stderr
+
+
+# Rows
+
+
+def test_rows_have_names_and_words_or_text(run: Run, model: Path, tagger: Path) -> None:
+    rows = [
+        {"id": 7, "words": ["They", "see", "it", "."]},
+        {"sent_id": "a b", "tokens": ["They", "left", "it", "."], "tags": ["PRP", "VBD", "PRP", "."], "other": None},
+        {"text": "They see it. They\nleft."},
+        {"words": []},
+    ]
+    text = "\n".join(map(json.dumps, rows))
+    expected = run("parse", model, stdin="They see it .\nThey left it .\nThey see it .\nThey left .\n\n").stdout
+    assert run("parse", model, stdin=text).stdout == expected
+    for command, path in (("parse", model), ("tag", tagger)):
+        found = [json.loads(line) for line in run(command, path, "--json", stdin=text).stdout.splitlines()]
+        assert [each["sent_id"] for each in found] == ["7", "a b", "3.1", "3.2", "4"]
+    assert found[0] == {"sent_id": "7", "words": rows[0]["words"], "tags": ["PRP", "VBP", "PRP", "."]}
+
+
+def test_what_tag_writes_is_read_and_obeyed_by_parse(run: Run, files: Path, tmp_path: Path) -> None:
+    """With the names of rows, which those of several trees begin with."""
+    tagged = tmp_path / "tagged.jsonl.gz"
+    text = "The dogs see it .\n\nCats with tails left the old house .\n"
+    assert run("tag", files / "tagger", "-o", tagged, "-q", stdin=text).exit_code == 0
+    rows = [json.loads(line) for line in gzip.decompress(tagged.read_bytes()).splitlines()]
+    assert [row["words"] for row in rows] == [line.split() for line in text.splitlines()]
+    trees = parse_brackets(run("parse", files / "constituency", tagged).stdout)
+    for row, tree in zip(rows[::2], trees, strict=True):
+        leaves = [(leaf.label, leaf.children[0]) for leaf in tree.preterminals()]
+        assert leaves == [*zip(row["tags"], row["words"], strict=True)]
+    table = list(parse_conllu(run("parse", files / "dependency", "--n-best", "2", tagged).stdout))
+    assert {sentence.comments[0] for sentence in table} >= {"sent_id = 1-1", "sent_id = 3-1"}
+    assert {sentence.upos for sentence in table} == {tuple(row["tags"]) for row in rows if row["tags"]}
 
 
 @pytest.mark.parametrize("form", [*INPUTS, "text"])

@@ -1,19 +1,20 @@
-"""`spectral-latent tag`."""
+"""`tag`, `label` and `evaluate` of taggers and of anchor models, whose tables are taken by `info --states`."""
 
+from __future__ import annotations
+
+import itertools
 import json
 import re
-from collections.abc import Callable
+import xml.etree.ElementTree as ET
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from spectral_latent.corpora import read_conllu
+from spectral_latent.anchors import AnchorHMM
+from spectral_latent.inspection.anchors import anchor_plane, anchor_rows, anchor_table, draw_anchors
 from spectral_latent.sequence import LatentTagger
-
-Run = Callable[..., Any]
+from tests.cli.conftest import Run
 
 CONLLU = """\
 # sent_id = 1
@@ -32,9 +33,7 @@ CONLLU = """\
 # sent_id = 2
 1|Cats|cat|_|_|_|0|root|_|_
 """.replace("|", "\t")
-
-
-SENTENCES = [["They", "see", "the", "dogs", "."], ["Cats"]]
+TAGS = ["PRP", "VBP", "DT", "NNS", ".", "NNS"]
 
 
 def filled(text: str, column: int, tags: list[str]) -> str:
@@ -48,99 +47,148 @@ def filled(text: str, column: int, tags: list[str]) -> str:
     return "\n".join(map(line_of, text.split("\n")))
 
 
-def test_words_with_tags(run: Run, tagger: Path, taggings: Path, tmp_path: Path) -> None:
-    gold = taggings.read_text()
-    text = re.sub(r"/\S+", "", gold)
-    (tmp_path / "text").write_text(text)
-    from_stdin, from_file = run("tag", tagger, stdin=text), run("tag", tagger, tmp_path / "text")
-    assert from_stdin.exit_code == from_file.exit_code == 0
-    assert from_stdin.output == from_file.output == gold
+def test_words_of_training_have_their_tags_and_empty_lines_stay(run: Run, tagger: Path, taggings: Path) -> None:
+    gold = 100 * f"{taggings.read_text()}\n"  # more than is read at once
+    assert run("tag", tagger, stdin=re.sub(r"/\S+", "", gold)).stdout == gold
 
 
-def test_empty_lines_stay(run: Run, tagger: Path) -> None:
-    result = run("tag", tagger, stdin="\nThey see it .\n  \nThey left it .")
-    assert result.stdout == "\nThey/PRP see/VBP it/PRP ./.\n\nThey/PRP left/VBD it/PRP ./.\n"
-    assert run("tag", tagger, stdin="\n\n").stdout == "\n\n"
-    assert (run("tag", tagger, stdin="").stdout, run("tag", tagger, "--format", "conllu", stdin="").stdout) == ("", "")
-
-
-@pytest.mark.parametrize(
-    "word", ["and/or", "/", "a//", "\u00a0", "日本語", "x" * 3000, "\x00", "-NONE-", "\u2028", "*"]
-)
-def test_odd_words(run: Run, tagger: Path, word: str) -> None:
-    (line,) = run("tag", tagger, stdin=f"They see {word} .\n").stdout.removesuffix("\n").split("\n")
-    assert [token.rpartition("/")[0] for token in line.split(" ")] == ["They", "see", word, "."]
-
-
-def test_byte_order_mark_and_line_ends(run: Run, tagger: Path) -> None:
-    result = run("tag", tagger, stdin=b"\xef\xbb\xbfThey see it .\r\nThey  left\tit .\r\n")
-    assert result.stdout == "They/PRP see/VBP it/PRP ./.\nThey/PRP left/VBD it/PRP ./.\n"
-
-
-def test_tags_are_those_of_the_model(run: Run, tagger: Path) -> None:
-    sentences = [["Dogs", "see", "the", "old", "cats"]] * 5000  # more than is read at once
-    result = run("tag", tagger, stdin="\n".join(map(" ".join, sentences)))
-    expected = list(LatentTagger.load(tagger).tag_all(sentences))
-    found = [[token.rpartition("/")[2] for token in line.split()] for line in result.stdout.splitlines()]
-    assert found == expected
-
-
-@pytest.mark.parametrize(("options", "column"), [([], 3), (["--column", "upos"], 3), (["--column", "xpos"], 4)])
 @pytest.mark.parametrize("change", [("", ""), ("\n", "\r\n"), (r"\n\Z", ""), (r"\Z", "\n\n \n# end"), (r"\A", "\n\n")])
-def test_conllu(
-    run: Run, tagger: Path, tmp_path: Path, options: list[str], column: int, change: tuple[str, str]
+def test_a_column_of_conllu_is_filled_and_nothing_else_changes(
+    run: Run, tagger: Path, tmp_path: Path, change: tuple[str, str]
 ) -> None:
     text = re.sub(*change, CONLLU)
-    expected = filled(text, column, list(chain.from_iterable(LatentTagger.load(tagger).tag_all(SENTENCES))))
-    (tmp_path / "two.conllu").write_bytes(text.encode())
     (tmp_path / "two").write_bytes(text.encode())
-    assert run("tag", tagger, tmp_path / "two.conllu", *options).stdout_bytes == expected.encode()
-    assert run("tag", tagger, tmp_path / "two", "--format", "conllu", *options).stdout_bytes == expected.encode()
-    assert run("tag", tagger, "--format", "conllu", *options, stdin=text.encode()).stdout_bytes == expected.encode()
+    for options, column in (([], 3), (["--column", "upos"], 3), (["--column", "xpos"], 4)):
+        found = run("tag", tagger, tmp_path / "two", *options).stdout_bytes
+        assert found == filled(text, column, TAGS).encode()
 
 
 @pytest.mark.parametrize(
     ("learnt", "given", "column"),
-    [("xpos", None, 4), ("xpos", "upos", 3), ("upos", "xpos", 4), ("universal", None, 3), ("of my own", None, 3)],
+    [("xpos", [], 4), ("xpos", ["--column", "upos"], 3), ("upos", ["--column", "xpos"], 4), ("of my own", [], 3)],
 )
 def test_the_column_of_training_is_filled(
-    run: Run, tagger: Path, tmp_path: Path, learnt: str, given: str | None, column: int
+    run: Run, tagger: Path, tmp_path: Path, learnt: str, given: list[str], column: int
 ) -> None:
     replace(LatentTagger.load(tagger), tagset=learnt).save(tmp_path / "model")
-    expected = filled(CONLLU, column, list(chain.from_iterable(LatentTagger.load(tagger).tag_all(SENTENCES))))
-    options = [] if given is None else ["--column", given]
-    assert run("tag", tmp_path / "model", "--format", "conllu", *options, stdin=CONLLU).stdout == expected
-    assert run("tag", tmp_path / "model", stdin="it").stdout == "it/PRP\n"
+    assert run("tag", tmp_path / "model", *given, stdin=CONLLU).stdout == filled(CONLLU, column, TAGS)
 
 
 def test_tags_that_are_hard_to_write(run: Run, tmp_path: Path) -> None:
     LatentTagger.train([[("a", 1), ("b", 2)]]).save(tmp_path / "numbers")
     result = run("tag", tmp_path / "numbers", stdin="a b")
-    assert (result.exit_code, "the tag 1 is not a string" in result.stderr) == (1, True)
+    assert (result.exit_code, "the tag 1 " in result.stderr) == (1, True)
     LatentTagger.train([[("a", "A/X"), ("b", "B")]]).save(tmp_path / "slash")
     result = run("tag", tmp_path / "slash", stdin="a b")
-    assert (result.exit_code, result.stdout, "The tag 'A/X'" in result.stderr) == (0, "a/A/X b/B\n", True)
+    assert (result.exit_code, result.stdout, "'A/X'" in result.stderr) == (0, "a/A/X b/B\n", True)
     row = "1\ta\t_\t{}\t_\t_\t_\t_\t_\t_\n"
     result = run("tag", tmp_path / "slash", "--format", "conllu", stdin=row.format("_"))
     assert (result.stdout, result.stderr) == (row.format("A/X"), "")
 
 
-def test_universal_dependencies(run: Run, shared_file: Callable[[str], Path], tmp_path: Path) -> None:
-    train, dev = (shared_file(f"ud/de_gsd/de_gsd-ud-{part}.conllu") for part in ("test", "dev"))
-    assert run("train", "tagger", train, "-o", tmp_path / "model", "-q").exit_code == 0
-    text = dev.read_text(encoding="utf-8")
-    tagged = run("tag", tmp_path / "model", dev)
-    assert tagged.exit_code == 0, tagged.stderr
-    (tmp_path / "tagged.conllu").write_text(tagged.stdout, encoding="utf-8")
-    before, after = (list(read_conllu(path)) for path in (dev, tmp_path / "tagged.conllu"))
-    assert [sentence._replace(upos=()) for sentence in after] == [sentence._replace(upos=()) for sentence in before]
-    tags = [tag for sentence in after for tag in sentence.upos]
-    assert tagged.stdout == filled(text, 3, tags)
-    gold = [tag for sentence in before for tag in sentence.upos]
-    accuracy = 100 * sum(map(str.__eq__, tags, gold)) / len(gold)
-    assert accuracy > 88
-    found = json.loads(run("evaluate", tmp_path / "model", dev, "--json").stdout)
-    assert (found["sentences"], found["tokens"]) == (len(before), len(gold))
-    assert found["accuracy"] == pytest.approx(accuracy)
-    assert 70 < found["unknown_accuracy"] < accuracy < found["known_accuracy"]
-    assert run("tag", tmp_path / "model", "--format", "conllu", stdin=text).stdout == tagged.stdout
+# Anchors
+
+PARTS = {"DET": ["the", "a", "this"], "NOUN": ["dog", "cat", "bird"], "VERB": ["sees", "hears", "likes"]}
+OBJECTS = [[], [("the", "DET"), ("dog", "NOUN")], [("a", "DET"), ("bird", "NOUN")], [("it", "NOUN")]]
+BEGINS = itertools.product(*([(word, tag) for word in words] for tag, words in PARTS.items()))
+GOLD = [[*begin, *thing, (".", "PUNCT")] for begin, thing in itertools.product(BEGINS, OBJECTS)]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("anchors") / "all.tagged"
+    path.write_text("".join(" ".join(map("/".join, row)) + "\n" for row in GOLD))
+    return path
+
+
+@pytest.fixture(scope="module")
+def anchored(run: Run, source: Path) -> Path:
+    path = source.parent / "anchored"
+    assert run("train", "anchors", source, "-o", path, "--n-states", "4", "-q").exit_code == 0
+    return path
+
+
+@pytest.fixture(scope="module")
+def labels(anchored: Path) -> dict[str, str]:
+    tag_of = dict(itertools.chain.from_iterable(GOLD))
+    return {anchor: tag_of[anchor] for anchor in AnchorHMM.load(anchored).anchors}
+
+
+@pytest.fixture(scope="module")
+def labelled(run: Run, anchored: Path, labels: dict[str, str]) -> Path:
+    path = anchored.parent / "labelled"
+    given = (f"{anchor.upper()}={tag}" for anchor, tag in labels.items())
+    assert run("label", anchored, *given, "-o", path, "-q").exit_code == 0
+    return path
+
+
+def test_tags_of_training_do_not_matter(run: Run, anchored: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("".join(" ".join(word for word, _ in row) + "\n" for row in GOLD))
+    assert run("train", "anchors", tmp_path, "-o", tmp_path / "new", "--n-states", "4", "-q").output == ""
+    assert AnchorHMM.load(tmp_path / "new").fingerprint == AnchorHMM.load(anchored).fingerprint
+
+
+def test_states_are_told_by_anchors_shares_words_and_places(run: Run, anchored: Path) -> None:
+    """Anchors are where their words are, and distances are those of the corners' largest two directions."""
+    model = AnchorHMM.load(anchored)
+    rows = anchor_rows(model, 2)
+    assert sum(row.share for row in rows) == pytest.approx(1.0)
+    assert [row.words for row in rows] == model.top_words(2)
+    found = [json.loads(line) for line in run("info", anchored, "--states", "--json", "--top", "2").stdout.splitlines()]
+    assert [(each["anchor"], each["words"]) for each in found] == [(row.anchor, dict(row.words)) for row in rows]
+    _, *lines = run("info", anchored, "--states", "--top", "2").stdout.splitlines()
+    assert [line.split()[1:3] for line in lines] == [[row.anchor, f"{100 * row.share:.1f}"] for row in rows]
+    anchors, words = anchor_plane(model, 100)
+    assert anchors.mean(axis=0) == pytest.approx(0.0, abs=1e-12)
+    for word, state in model.anchors.items():
+        assert words[word] == pytest.approx(anchors[state], abs=1e-6)
+    assert set(words) == set(model.words)
+    scatter = anchors.T @ anchors
+    assert scatter[0, 1] == pytest.approx(0.0, abs=1e-9)
+    assert scatter[0, 0] >= scatter[1, 1]
+    assert anchor_plane(AnchorHMM.train([["rain"]]))[1]["rain"].tolist() == [0.0, 0.0]
+
+
+def test_odd_words_are_drawn_and_listed(tmp_path: Path) -> None:
+    words = ["$x_1$", "日本", "\x00", "a b", "<b>", "\\frac"]
+    model = AnchorHMM.train([[word, "."] for word in words] * 3)
+    draw_anchors(model, tmp_path / "odd.svg")
+    ET.fromstring((tmp_path / "odd.svg").read_bytes())
+    assert len(anchor_table(model).encode().splitlines()) == model.n_states + 1
+
+
+def test_labels_are_the_tags_of_anchors(run: Run, anchored: Path, labelled: Path, labels: dict[str, str]) -> None:
+    assert AnchorHMM.load(labelled).labels == tuple(labels.values())
+    _, *lines = run("info", labelled, "--states").stdout.splitlines()
+    assert [line.split()[1:3] for line in lines] == [list(pair) for pair in labels.items()]
+    first, *rest = labels
+    again = labelled.parent / "again"
+    assert run("label", labelled, f"{first}=X", "-o", again).exit_code == 0
+    assert AnchorHMM.load(again).labels == ("X", *(labels[anchor] for anchor in rest))
+    result = run("label", anchored, f"{first}=X", "-o", again)
+    assert (result.exit_code, repr(rest[0]) in result.stderr) == (1, True)
+    text = "the dog sees a bird .\n"
+    plain, named = (run("tag", path, stdin=text).stdout.split() for path in (anchored, labelled))
+    assert named == ["the/DET", "dog/NOUN", "sees/VERB", "a/DET", "bird/NOUN", "./PUNCT"]
+    own = {anchor.upper(): tag for anchor, tag in labels.items()}
+    assert [f"{word}/{own[tag]}" for word, tag in (token.split("/") for token in plain)] == named
+
+
+def test_figures_of_states_and_of_tags(run: Run, source: Path, anchored: Path, labelled: Path, tmp_path: Path) -> None:
+    """Of universal tags, that of a full stop is one."""
+    found, tagged = (json.loads(run("evaluate", path, source, "--json").stdout) for path in (anchored, labelled))
+    assert (found["sentences"], found["tokens"]) == (len(GOLD), sum(map(len, GOLD)))
+    assert 90 < tagged["accuracy"] <= found["many_to_one"] <= 100 and found["one_to_one"] <= found["many_to_one"]
+    (tmp_path / "a.tagged").write_text("The/DET Dog/NOUN sees/VERB mice/NOUN ./PUNCT\n")
+    assert json.loads(run("evaluate", labelled, tmp_path / "a.tagged", "--json").stdout)["unknown_tokens"] == 1
+    rows = [("the", "DET"), ("dog", "PROPN"), ("likes", "AUX"), (".", "PUNCT")]
+    lines = (f"{number}\t{word}\t_\t{tag}\t_\t_\t_\t_\t_\t_\n" for number, (word, tag) in enumerate(rows, start=1))
+    (tmp_path / "a.conllu").write_text("".join(lines))
+    for options, accuracy in (([], 50.0), (["--column", "universal"], 75.0)):
+        found = json.loads(run("evaluate", labelled, tmp_path / "a.conllu", "--json", "-q", *options).stdout)
+        assert found["accuracy"] == accuracy
+    options = ["--column", "universal", "--json"]
+    assert json.loads(run("evaluate", anchored, tmp_path / "a.conllu", *options).stdout)["many_to_one"] == 100.0
+    (tmp_path / "b.tagged").write_text("the/DT\n")
+    result = run("evaluate", labelled, tmp_path / "b.tagged", "--column", "universal")
+    assert (result.exit_code, "'DT'" in result.stderr) == (1, True)

@@ -1,9 +1,7 @@
 """Dependency treebanks by name, what is no tree; and the writer of CoNLL-U."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -22,10 +20,6 @@ from spectral_latent_nltk import sentence_from_nltk, sentence_to_nltk
 from tests.corpora.annotated import sentences, written
 
 Install = Callable[..., Any]
-
-
-def first_forms(trees: Any) -> list[str]:
-    return [tree.forms[0] for tree in trees]
 
 
 def test_lines_that_are_no_words_are_counted(tmp_path: Path) -> None:
@@ -67,11 +61,11 @@ def test_what_is_written_is_read_again(sentences: list[DependencySentence]) -> N
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"forms": ("a", "")}, "the FORM '' cannot be written; give _"),
-        ({"lemmas": ("a\tb", "_")}, r"the LEMMA 'a\\tb' cannot be written"),
-        ({"relations": ("_", "a\nb")}, r"the DEPREL 'a\\nb' cannot"),
-        ({"upos": ("a\r", "_")}, "the UPOS"),
-        ({"comments": ("a", "b\nc")}, "a comment has a line break"),
+        ({"forms": ("a", "")}, "FORM ''"),
+        ({"lemmas": ("a\tb", "_")}, r"LEMMA 'a\\tb'"),
+        ({"relations": ("_", "a\nb")}, r"DEPREL 'a\\nb'"),
+        ({"upos": ("a\r", "_")}, "UPOS"),
+        ({"comments": ("a", "b\nc")}, "comment"),
         ({"heads": (3, 0)}, "HEAD"),
         ({"heads": (0, 2)}, "HEAD"),
         ({"heads": (0,)}, "shorter"),
@@ -83,14 +77,6 @@ def test_what_cannot_be_written(change: dict[str, Any], message: str) -> None:
         to_conllu(DependencySentence.of(["a", "b"])._replace(**change))
     with pytest.raises(ValueError, match="without words"):
         to_conllu(DependencySentence.of([]))
-
-
-def test_universal_dependencies_are_written_as_they_were(shared_file: Callable[[str], Path]) -> None:
-    text = shared_file("ud/id_gsd/id_gsd-ud-dev.conllu").read_text(encoding="utf-8")
-    for sentence, block in zip(parse_conllu(text), text.strip().split("\n\n"), strict=True):
-        lines = block.split("\n")
-        expected = [line if line.startswith("#") else re.sub("\t[^\t]+\t[^\t]+$", "\t_\t_", line) for line in lines]
-        assert to_conllu(sentence) == "\n".join([*expected, "", ""])
 
 
 # The columns FORM TAG HEAD DEPREL
@@ -124,29 +110,12 @@ def test_lines_of_nltk_stay_lines() -> None:
 # Treebanks by name
 
 
-def test_folders(tmp_path: Path) -> None:
-    for name in ("b/x.conllu", "a.CONLLX", "d.conll"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(conll("0", form=name))
-    for name in (".git/y.conllu", ".z.conllu", "notes.txt"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("no tree")
-    expected = ["a.CONLLX", "b/x.conllu", "d.conll"]
-    assert first_forms(dependency_trees(tmp_path)) == expected
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    with pytest.raises(CorpusError, match=r"no dependency treebank files here; give .*\*\.conllu"):
-        dependency_trees(empty)
-    with pytest.raises(CorpusError, match=r"none\.conllu: No such file"):
-        dependency_trees(tmp_path / "none.conllu")
-
-
 @pytest.mark.parametrize(
     ("heads", "line", "problem"),
     [
-        (("_", "_"), 1, "no word has a HEAD; give one to each, or leave the sentence out"),
-        (("2", "1"), 1, "no word has the HEAD 0; give it to the root"),
-        (("0", "3", "2"), 2, "the heads lead in a circle, from 2 'dog' to 3 'dog' to 2 'dog'; give one of these"),
+        (("_", "_"), 1, "HEAD"),
+        (("2", "1"), 1, "HEAD 0"),
+        (("0", "3", "2"), 2, "from 2 'dog' to 3 'dog' to 2 'dog'"),
         (("2", "4", "0", "5", "2"), 2, "from 2 'dog' to 4 'dog' to 5 'dog' to 2 'dog'"),
         (("2", "3"), 2, "the HEAD 3 in a sentence of 2 words"),
     ],
@@ -162,23 +131,6 @@ def test_what_is_no_tree(heads: tuple[str, ...], line: int, problem: str, tmp_pa
     where = f"{file}, line {line + 6}: " if "in a sentence" in problem else f"{file}, sentence 3, line {line + 6}: "
     assert str(caught.value).startswith(where)
     assert problem in str(caught.value)
-
-
-LINES = [line for write in (conll, tab) for head in "_0123" for line in write(head).splitlines() if line]
-
-
-@given(st.lists(st.sampled_from([*LINES, LINES[1].replace("1", "2", 1), "", "#"])))
-def test_any_lines_give_trees_or_the_error(lines: list[str]) -> None:
-    with TemporaryDirectory() as folder:
-        file = Path(folder, "any")
-        file.write_text("\n".join(lines))
-        try:
-            trees = list(dependency_trees(file))
-        except CorpusError as error:
-            assert str(error).startswith(str(file)) and ";" in str(error)
-        else:
-            assert trees and all(tree.is_tree() for tree in trees)
-            assert sum(len(tree.forms) for tree in trees) == len([line for line in lines if "\t" in line])
 
 
 # NLTK

@@ -18,7 +18,6 @@ from spectral_latent.constituency.cleaning import without_empty
 from spectral_latent.corpora import (
     CorpusError,
     constituency_trees,
-    parse_brackets,
     phrase_from_nltk,
     phrases_from_nltk,
 )
@@ -36,37 +35,9 @@ def words(trees: Any) -> list[str]:
     return [" ".join(tree.words()) for tree in trees]
 
 
-def test_file_and_folder(tmp_path: Path) -> None:
-    for name in ("b/x.mrg", "a.TREE", "c.ptb", ".git/y.mrg", ".z.mrg", "notes.txt", "d.mrg/e.psd"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(f"(X {name})")
-    assert words(constituency_trees(tmp_path)) == ["a.TREE", "b/x.mrg", "c.ptb", "d.mrg/e.psd"]
-    assert words(constituency_trees(str(tmp_path / "notes.txt"))) == ["notes.txt"]
-
-
-def test_sources_that_do_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="no treebank files here"):
-        constituency_trees(tmp_path)
-    with pytest.raises(CorpusError, match=r"none\.mrg: No such file"):
-        constituency_trees(tmp_path / "none.mrg")
-
-
-def test_an_error_names_the_file_in_the_folder(tmp_path: Path) -> None:
-    (tmp_path / "a.mrg").write_text("(X a)")
-    (tmp_path / "b.mrg").write_text("")
-    with pytest.raises(CorpusError, match=r"b\.mrg: no trees"):
-        list(constituency_trees(tmp_path))
-
-
 def test_alpino_is_converted_first() -> None:
     with pytest.raises(CorpusError, match=r"nltk:alpino:dev: .*benchmarks\.alpino"):
         constituency_trees("nltk:alpino:dev")
-
-
-@pytest.mark.parametrize("name", ["nosuchcorpus", "reader", "stopwords_", ""])
-def test_nltk_does_not_know_the_corpus(name: str) -> None:
-    with pytest.raises(CorpusError, match="NLTK has no such treebank"):
-        constituency_trees(f"nltk:{name}")
 
 
 def test_nltk_corpus_that_is_not_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -152,51 +123,18 @@ def test_trees_that_nltk_cuts_are_counted(install: Install) -> None:
     assert changes.counts.total() == 2
 
 
-@pytest.mark.parametrize("name", ["treebank", "cess_esp"])
-def test_words_and_tags_of_treebanks_need_no_nltk(name: str, require_corpus: Callable[[str], Any]) -> None:
+def test_words_and_tags_of_treebanks_need_no_nltk(require_corpus: Callable[[str], Any]) -> None:
     """They are those that are read once NLTK is imported."""
-    require_corpus(name)
+    require_corpus("treebank")
+    require_corpus("cess_esp")
     script = (
         "import sys; from itertools import islice; from spectral_latent.corpora import sentences, tagged_sentences\n"
-        f"rows = [list(islice(read('nltk:{name}:test'), 30)) for read in (sentences, tagged_sentences)]\n"
-        "assert 'nltk' not in sys.modules; import nltk\n"
-        f"assert rows == [list(islice(read('nltk:{name}:test'), 30)) for read in (sentences, tagged_sentences)]"
+        "sources = [(read, name) for read in (sentences, tagged_sentences) for name in ('treebank', 'cess_esp')]\n"
+        "read_all = lambda: [list(islice(read(f'nltk:{name}:test'), 30)) for read, name in sources]\n"
+        "rows = read_all(); assert 'nltk' not in sys.modules; import nltk\n"
+        "assert rows == read_all()"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
-
-
-HISTORICAL = """
-( (CODE <P_1>) (ID OLD,.0))
-( (IP-MAT (NP-SBJ *con*) (CODE {COM:gap}) (VBDI kom-koma) (NP-OB1 (D-A þann-sá) (N-A dag-dagur)
-   (CP-REL (WNP-1 0) (IP-SUB (NP-SBJ *T*-1) (ADVP *-2) (VBDI fór-fara)))) (. .-.)) (ID OLD,.1))
-( (FRAG (N-N fram-kvæmd-fram-kvæmd) (NUM 0-0) (, -) (UH *-*)) (ID OLD,.2))
-"""
-
-
-def test_historical_treebanks_lose_metadata_lemmas_and_empty_elements(tmp_path: Path) -> None:
-    (tmp_path / "old.psd").write_text(HISTORICAL, encoding="utf-8")
-    changes = Changes()
-    trees = [clean(tree, changes=changes) for tree in constituency_trees(tmp_path, changes)]
-    assert brackets(trees) == [
-        "(IP (VBDI kom) (NP (D-A þann) (N-A dag) (CP (IP (VBDI fór)))) (. .))",
-        "(FRAG (N-N fram-kvæmd) (NUM 0) (, -) (UH *))",
-    ]
-    assert changes.counts["nodes ID and CODE removed"] == 5
-    assert changes.counts["lemmas cut from words"] == 8
-    assert changes.counts["empty elements removed"] == 4
-    assert changes.left_out == {"trees without words left out": [f"{tmp_path / 'old.psd'}, line 2"]}
-
-
-def test_historical_words_without_lemmas_keep_their_hyphens() -> None:
-    text = "( (NP (N vice-president)) (ID A,.1))\n( (NP (D the) (N dog)) (ID A,.2))\n( (UH yes) (CODE x) (ID A,.3))"
-    assert brackets(parse_brackets(text)) == ["(NP (N vice-president))", "(NP (D the) (N dog))", "(UH yes)"]
-
-
-def test_zeros_asterisks_and_codes_of_other_treebanks_are_words() -> None:
-    text = "( (NP (CD 0) (SYM *) (UH *sigh*)) (CODE 7))"
-    assert [clean(tree).bracketed() for tree in parse_brackets(text)] == [  # type: ignore[union-attr]
-        "(TOP (NP (CD 0) (SYM *) (UH *sigh*)) (CODE 7))"
-    ]
 
 
 def test_icepahc(shared_file: Callable[[str], Path]) -> None:

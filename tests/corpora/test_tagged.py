@@ -1,7 +1,6 @@
 """Tagged and plain sentences by name, against NLTK where it reads the same."""
 
 import gc
-import string
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -21,8 +20,6 @@ from spectral_latent.corpora import (
     CorpusError,
     constituency_trees,
     parse_tagged,
-    plain_sentences,
-    read_conllu,
     sentences,
     tagged_sentences,
 )
@@ -57,32 +54,6 @@ def test_a_word_is_divided_as_by_nltk(token: str) -> None:
         assert (pair[0], pair[1].upper()) == (word, tag)
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "token"),
-    [
-        ("a/A b/B\nc/C d\n", 2, "'d'"),
-        ("\n\na/A /B\n", 3, "'/B'"),
-        ("a/A\r\nb/\r\n", 2, "'b/'"),
-        ("/", 1, "'/'"),
-        ("a /A", 1, "'a'"),
-    ],
-)
-def test_errors_name_source_and_line(text: str, line: int, token: str) -> None:
-    with pytest.raises(CorpusError) as caught:
-        list(parse_tagged(text, "brown.pos"))
-    assert str(caught.value) == f"brown.pos, line {line}: {token} is not a word/TAG; tag every word, as in dog/NN"
-
-
-@given(st.text(string.printable, max_size=30))
-def test_any_text_gives_sentences_or_the_error(text: str) -> None:
-    try:
-        tagged = list(parse_tagged(text))
-    except CorpusError:
-        return
-    lines = [" ".join(f"{word}/{tag}" for word, tag in sentence) for sentence in tagged]
-    assert [line.split() for line in lines] == [words for words in plain_sentences(text.split("\n")) if words]
-
-
 CONLLU = """1-2|vámonos|_|_|_|_|_|_|_|_
 1|vamos|ir|VERB|V|_|0|root|_|_
 2|nos|nosotros|PRON|{}|_|1|obj|_|_
@@ -103,13 +74,6 @@ def test_columns_of_conllu(conllu: Path) -> None:
     assert list(sentences(conllu)) == [["vamos", "nos"]]
     with pytest.raises(CorpusError, match=r"a\.CONLLU: no tags in a column 'universal'; give upos, or xpos"):
         tagged_sentences(conllu, "universal")
-
-
-def test_other_tables(tmp_path: Path, conllu: Path) -> None:
-    """CoNLL-X is read as CoNLL-U."""
-    (tmp_path / "b.conllx").write_text(conllu.read_text(encoding="utf-8"), encoding="utf-8")
-    assert list(tagged_sentences(tmp_path / "b.conllx", "xpos")) == list(tagged_sentences(conllu, "xpos"))
-    assert len(list(tagged_sentences(tmp_path))) == 2
 
 
 def test_a_tag_that_is_missing(tmp_path: Path) -> None:
@@ -135,29 +99,6 @@ def test_the_column_that_has_tags(tmp_path: Path) -> None:
     assert column_of(tmp_path / "a.txt") is column_of("nltk:brown") is None
 
 
-def test_folders(tmp_path: Path, conllu: Path) -> None:
-    for name in ("d/x.tagged", "b.POS", ".git/y.pos", ".z.pos", "README.txt", "e.mrg"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(f"{name}/N")
-    found = [sentence[0][0] for sentence in tagged_sentences(tmp_path)]
-    assert found == ["vamos", "b.POS", "d/x.tagged"]
-    assert [words[0] for words in sentences(tmp_path)] == found
-
-
-def test_folders_of_plain_text(tmp_path: Path) -> None:
-    (tmp_path / "b.txt").write_text("a b\n\nc\n")
-    (tmp_path / "a.tok").write_text("x y")
-    (tmp_path / "c.md").write_text("no")
-    assert list(sentences(tmp_path)) == [["x", "y"], ["a", "b"], ["c"]]
-    with pytest.raises(
-        CorpusError, match=r"no tagged files here; give a folder with files named \*\.conllu, .*\.tagged$"
-    ):
-        tagged_sentences(tmp_path)
-    (tmp_path / "d").mkdir()
-    with pytest.raises(CorpusError, match="no text files here"):
-        sentences(tmp_path / "d")
-
-
 def test_words_of_tagged_text(tmp_path: Path) -> None:
     file = tmp_path / "a"
     file.write_text("\nthe/DT dog/NN\nbarks/VB\n")
@@ -171,17 +112,6 @@ def test_words_of_tagged_text(tmp_path: Path) -> None:
     assert list(sentences(file)) == [["and/or", "dogs"], ["barks/VB"]]
     with pytest.raises(CorpusError, match="line 1: 'dogs'"):
         list(sentences(file.rename(tmp_path / "a.tagged")))
-
-
-@pytest.mark.parametrize("read", [tagged_sentences, sentences])
-def test_sources_that_do_not_exist(tmp_path: Path, read: Callable[[Any], Any]) -> None:
-    for name in ("none.txt", "none.conllu"):
-        with pytest.raises(CorpusError, match=rf"{name}: No such file"):
-            read(tmp_path / name)
-    with pytest.raises(CorpusError, match="nltk:nosuch: NLTK has no such"):
-        read("nltk:nosuch")
-    with pytest.raises(CorpusError, match="no part 'tset'"):
-        read("nltk:treebank:tset")
 
 
 def test_parts(install: Install) -> None:
@@ -262,15 +192,3 @@ def test_universal_tags(require_corpus: Callable[[str], Any]) -> None:
     assert universal == [[(word, map_tag("en-ptb", "universal", tag)) for word, tag in s] for s in own]
     assert list(tagged_sentences("nltk:treebank:test", default="universal")) == universal
     assert list(tagged_sentences("nltk:treebank:test", default="xpos")) == own
-
-
-def test_universal_dependencies(shared_file: Callable[[str], Path]) -> None:
-    german = shared_file("ud/de_gsd/de_gsd-ud-dev.conllu")
-    trees = list(read_conllu(german))
-    for column in ("upos", "xpos"):
-        tagged = list(tagged_sentences(german, column))
-        assert tagged == [list(zip(s.forms, getattr(s, column), strict=True)) for s in trees]
-    assert list(sentences(german)) == [list(s.forms) for s in trees]
-    file = shared_file("ud/es_gsd/es_gsd-ud-test.conllu")
-    assert column_of(file, "xpos") == "upos"  # XPOS is empty
-    assert list(tagged_sentences(file, "xpos")) == list(tagged_sentences(file))

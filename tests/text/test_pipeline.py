@@ -136,6 +136,15 @@ def test_what_is_learnt_of_any_lemma_can_be_stored(word: str, lemma: str) -> Non
     assert stored.lemma(word, "N", "_") in (lemma or word, word)
 
 
+def test_long_scripts_are_not_learnt_and_endings_are_of_seven_letters() -> None:
+    for n in range(195, 202):
+        script = _script_of("b", "a" * n)
+        assert (Lemmatiser.train([("b", "N", "_", "a" * n)]).lemma("b", "N", "_") == "a" * n) == (len(script) <= 200)
+    seen = [("xxbcdefgh", "1"), ("xybcdefgh", "2"), ("xybcdefgh", "2"), ("xzbcdefgh", "1")]
+    lemmas = Lemmatiser.train([(word, "N", "_", lemma) for word, lemma in seen])
+    assert lemmas.lemma("qybcdefgh", "N", "_") == "1"  # that of most words of the ending
+
+
 def test_a_part_is_tagged_by_taggers_of_the_others() -> None:
     """A tag that one sentence alone has is never predicted there."""
     odd = sentences()[0]._replace(upos=("X", "VERB"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import pairwise, product
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,9 +18,10 @@ from spectral_latent.corpora import DividedText, dependency_trees, divided_texts
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.lexicon import descend, find_words, hash_name, hash_to_ends
 from spectral_latent.sequence import chain_sums
-from spectral_latent.tokenisation import Token
+from spectral_latent.tokenisation import FINAL
 from spectral_latent_text import LearntTokenisation, Segmenter
 from spectral_latent_text._columns import learn_segmenter
+from spectral_latent_text._segmentation import _HAS_SEVERAL, _OPENS, _attributes, _Characters, _columns
 
 
 def test_sums_over_the_paths_of_chains_are_those_of_all_paths() -> None:
@@ -63,6 +66,57 @@ def test_steps_of_adagrad() -> None:
     descend(np.array([[0, 2], [2, 3]], dtype=np.int32), np.array([2.0, -0.5]), 0.1, 0.6, weights, squares)
     np.testing.assert_allclose(weights, [0.0, 0.0, -0.2 / np.sqrt(5.0), 0.0])  # -0.5 is too small; bucket 0 stays
     np.testing.assert_allclose(squares, [1.0, 1.0, 5.0, 1.0])
+
+
+def test_columns_of_characters_are_those_of_a_definition() -> None:
+    """Parts of a text stand between white space, runs are of one kind; what is on the left is read backwards."""
+    text = "Ab12 c1a, (Ab)! b1\n\nAb12  ドãab1 c漢字1. Ab "
+    shown = re.sub(r"\s+", lambda space: "\n" if "\n" in space[0] else " ", text)
+    kinds = [next(at for at, kind in enumerate(KINDS) if regex.match(kind, letter)) for letter in shown]
+    kinds = [letter if kind == len(KINDS) - 1 else str(kind) for kind, letter in zip(kinds, shown, strict=True)]
+    values = np.array([_attributes(" " if letter == "\n" else letter) for letter in shown], dtype=np.uint64)
+    found = _columns(np.array([10 if letter == "\n" else 32 if letter == " " else 0 for letter in shown]), *values.T)
+    spaces = [str(letter.isspace()) for letter in shown]
+    for name, of in (("part", spaces), ("run", kinds)):
+        starts = [at for at in range(len(shown)) if at == 0 or of[at] != of[at - 1]]
+        ends = dict(zip(starts, [*starts[1:], len(shown)], strict=True))
+        solid = [at for at in starts if not shown[at].isspace()]
+        for at in (at for at, letter in enumerate(shown) if not letter.isspace()):
+            (number,) = (n for n, start in enumerate(solid) if start <= at < ends[start])
+            own, opens = solid[number], at == solid[number]
+            whole = ["", "", *(shown[start : ends[start]] for start in solid), "", ""]
+            expected = {
+                f"left {name}": shown[own:at][::-1],
+                f"right {name}": shown[at : ends[own]],
+                f"{name}+0": shown[at : ends[own]],
+                f"{name}+1": whole[number + 3],
+                f"{name}-1": whole[number + 1] if opens else shown[own:at][::-1],
+                f"{name}-2": whole[number] if opens else whole[number + 1],
+            }
+            for column, part in expected.items():
+                hashed = [_attributes(letter)[2] for letter in part]
+                assert float(found[column][at]) == float(whole_hash(hashed)), (column, at, part)
+    latest = 0  # run of a character that may end a sentence
+    for at in range(len(shown)):
+        for step in range(-3, 3):
+            there = at + step
+            row = values[there] if 0 <= there < len(shown) else [0, 0, 0]
+            assert (found[f"class{step:+}"][at], found[f"letter{step:+}"][at]) == (row[0], row[2])
+        n_runs = sum(start <= at for start in solid)
+        assert found["since"][at] == min(n_runs - latest, 5)
+        is_after_space = at == 0 or shown[at - 1].isspace()
+        assert found["last"][at] == found["class-2" if is_after_space else "class-1"][at]
+        latest = n_runs if FINAL.match(shown[at]) or shown[at] == "\n" else latest
+
+
+KINDS = [r"\p{Hiragana}", "[\\p{Katakana}ー]", r"\p{Han}", r"[\p{L}\p{M}]", r"\p{N}", r"\s", "."]
+
+
+def whole_hash(letters: list[int]) -> int:
+    """Hash a text as a whole; nothing is 0."""
+    if not letters:
+        return 0
+    return int(hash_to_ends(np.array(letters, dtype=np.uint64), np.zeros(len(letters), int), 10)[0])
 
 
 WORDS = ["la", "mare", "di", "Roma", "10 000", "lupo"]
@@ -119,6 +173,20 @@ def test_new_texts_are_divided_as_those_of_training(space: str) -> None:
     assert found_in(segmenter, test) == test
 
 
+def test_what_is_learnt_with_the_settings_of_the_results() -> None:
+    """Features, steps and passes as they were measured: where sentences open in a short text, and what is divided."""
+    segmenter = Segmenter.train(random_texts(13)[:-1])
+    found = _Characters.of("la mare nel lupo. di Nel", segmenter.known, segmenter.may_join)
+    posterior, _ = found.posteriors(segmenter.weights, segmenter.step)
+    opens, has_several = posterior @ _OPENS, posterior @ _HAS_SEVERAL
+    expected = [1.0, 0.0034, 0.0015, 0.0137, 0.0273, 0.9678, 0.0083]
+    np.testing.assert_allclose(opens[[0, 2, 6, 9, 13, 14, 16]], expected, atol=2e-4)
+    np.testing.assert_allclose(
+        has_several[[5, 6, 8, 9, 12, 13, 16]], [0.0, *[0.6291] * 2, *[0.0012] * 2, 0.0, 0.9806], atol=2e-4
+    )
+    assert np.abs(segmenter.weights).sum() == pytest.approx(605.42, rel=2e-4)
+
+
 ITALIAN = LearntTokenisation(frozenset(), Segmenter.train(random_texts(30)))
 
 
@@ -163,20 +231,6 @@ def test_sentences_without_their_text_are_counted() -> None:
     assert isinstance(segmenter, Segmenter)
     with pytest.warns(UserWarning, match="no sentence has a comment"):
         assert learn_segmenter([other]) is None
-
-
-def test_paragraphs_of_a_treebank() -> None:
-    def sentence(*comments: str) -> DependencySentence:
-        """Make a sentence of a token of two words."""
-        words = [Token("ne", "nel", 0, 1), Token("l", "nel", 0, 2), Token("lupo", "lupo", 4), Token(".", ".", 8)]
-        return DependencySentence.of_tokens(words)._replace(comments=("text = nel lupo.", *comments))
-
-    trees = [sentence("newdoc id = 1"), sentence(), sentence("newpar"), sentence()]
-    first, second = divided_texts(trees)
-    assert first == second
-    assert first.text == "nel lupo. nel lupo." and first.last == [2, 5]
-    assert first.tokens[3:] == [(10, 13, ("ne", "l")), (14, 18, ("lupo",)), (18, 19, (".",))]
-    assert [len(text.last) for text in divided_texts([sentence()] * 5, 2)] == [2, 2, 1]
 
 
 def test_french_text(shared_file: Callable[[str], Any]) -> None:

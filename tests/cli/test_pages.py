@@ -1,20 +1,18 @@
-"""The page of `info --html`: its structure, its escaping, its size, and that it says what is so."""
+"""The pages of `info --html` and `parse --html`: structure, escaping, size, and that they say what is so."""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from spectral_latent.cli.report import _Accuracy, _Case
+from tests.cli.conftest import Run
 from tests.cli.pages import Page
 
-Run = Callable[..., Any]
 HOSTILE = "<script>x='y'</script>"
 QUOTING = "\"'><img/onerror=x>&amp;"
 TREES = "\n".join(
@@ -120,20 +118,6 @@ def test_labels_that_are_taken_for_others_are_counted(pages: dict[str, str]) -> 
     assert re.findall('<tr><th scope="row">.*?</tr>', confused, re.DOTALL) == re.findall(row, confused) != []
 
 
-def test_a_page_without_gold_and_one_without_states(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "gold.mrg").write_text(TREES)
-    for option, name in (("--preset", "fast"), ("--estimator", "spectral")):
-        model = tmp_path / name
-        options = (option, name, "--n-states", "2", "-q")
-        assert run("train", "constituency", tmp_path / "gold.mrg", "-o", model, *options).exit_code == 0
-        assert run("info", model, "--html", tmp_path / "page.html").exit_code == 0
-        page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
-        sections = [element["id"] for element in page.all("section")]
-        assert sections == (["symbols", "rules", "model"] if name == "fast" else ["symbols", "model"])
-    assert any("directions of a latent space" in text for text in page.texts["p"])
-    assert "singular value" in page.texts["th"]
-
-
 def test_the_page_of_an_anchor_model(run: Run, tmp_path: Path) -> None:
     rows = [ROWS.format(noun, thing, "NOUN") for noun in ("dogs", HOSTILE) for thing in ("rain", "it")]
     (tmp_path / "gold.conllu").write_text("".join(rows))
@@ -157,3 +141,35 @@ def test_a_page_without_jinja2_names_the_extra(
         refused = run(*arguments, "--html", tmp_path / "page.html", stdin="They see it .\n")
         assert (refused.exit_code, "the extra `pages`" in refused.output) == (1, True)
     assert not (tmp_path / "page.html").exists()
+
+
+# Trees
+
+
+def test_every_tree_is_drawn(run: Run, model: Path, files: Path, tmp_path: Path) -> None:
+    lines = f"They see it .\n\nThe {HOSTILE} left it .\n"
+    done = run("parse", model, "--html", tmp_path / "page.html", "--n-best", "2", stdin=lines)
+    assert done.exit_code == 0, done.output
+    assert done.stdout == ""
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert (page.wrong, page.open, len(page.all("script"))) == ([], [], 1)
+    assert page.texts["h2"] == ["1: They see it .", f"3: The {HOSTILE} left it ."]
+    trees = [shown for shown in page.texts["p"] if re.fullmatch(r"Tree \d: log \|p̂\| = -(inf|[\d.]+)", shown)]
+    assert len(page.all("svg")) == len(trees) >= 2
+    assert page.texts["title"][0] == "Trees of standard input"
+    assert re.findall(r"(?:src|href)=\"(?!#)", text) == []
+    assert all(region["tabindex"] == "0" for region in page.all("div"))
+    table = (files / "gold.conllu").read_text().partition("\n\n")[0] + "\n\n"
+    assert run("parse", files / "dependency", "--html", tmp_path / "page.html", stdin=table).exit_code == 0
+    (arcs,) = Page((tmp_path / "page.html").read_text(encoding="utf-8")).texts["title"][1:]
+    assert "They: dep of see" in arcs and "see: root of the root" in arcs
+
+
+def test_a_page_of_a_model_without_states(run: Run, treebank: Path, tmp_path: Path) -> None:
+    options = ("--estimator", "spectral", "--n-states", "2", "-q")
+    assert run("train", "constituency", treebank, "-o", tmp_path / "model", *options).exit_code == 0
+    assert run("info", tmp_path / "model", "--html", tmp_path / "page.html").exit_code == 0
+    page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert [element["id"] for element in page.all("section")] == ["symbols", "model"]
+    assert "singular value" in page.texts["th"]
