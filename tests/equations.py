@@ -166,7 +166,7 @@ CLAIMS = {
     (_DHILLON, "Table 1"): _claim("reranking by log p̂", "test_table_1_of_dhillon2012"),
     (_STRATOS, "Definition 3.2"): _claim("Brown models: every word has one state", _SHARES),
     (_STRATOS, "Condition 4.1"): _claim("every state has an anchor", _SHARES),
-    (_STRATOS, "Theorem 4.1"): _claim("the estimator is consistent", "test_the_settings_of_the_paper_are_consistent"),
+    (_STRATOS, "Theorem 4.1"): _claim("the estimator is consistent", "test_corners_and_mixtures_give_the_model_back"),
     (_STRATOS, "Equation 1"): _claim("mixtures of corners", "test_distances_are_those_of_enumeration"),
     (_STRATOS, "Equation 3"): _claim(
         "rows are mixtures of those of anchors", "test_rows_of_features_are_means_over_the_nodes_that_have_them"

@@ -90,17 +90,8 @@ def test_a_phrase_for_every_stretch(sentence: ElementTree.Element) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "<alpino><alpino_ds>",
-        "(S (NN a))",
-        "<a><alpino_ds/></a>",
-        "<a><alpino_ds><node cat='top'/></alpino_ds></a>",
-        "<a><alpino_ds><node><node begin='0' pos='noun' word='a'/></node></alpino_ds></a>",
-        "<a><alpino_ds><node cat='top'><node begin='x' pos='noun' word='a'/></node></alpino_ds></a>",
-        "<a><alpino_ds><node cat='t'><node begin='0' pos='n' word='a'/><node begin='2' pos='n' word='b'/></node>"
-        "</alpino_ds></a>",
-    ],
+    ["<alpino><alpino_ds>", "(S (NN a))", "<a><alpino_ds/></a>", "<a><alpino_ds><node cat='top'/></alpino_ds></a>"],
 )
-def test_alpino_errors(text: str) -> None:
-    with pytest.raises(CorpusError, match=r"alpino\.xml, after sentence \d: not Alpino's XML"):
+def test_what_is_not_alpinos_is_an_error(text: str) -> None:
+    with pytest.raises(CorpusError, match=r"alpino\.xml, after sentence \d: "):
         list(parse_alpino(text, "alpino.xml"))

@@ -55,18 +55,6 @@ def test_unseen_words_have_trees(model: CategorialModel) -> None:
         assert part in shown
 
 
-def test_trees_are_different_and_add_up_to_the_words(model: CategorialModel) -> None:
-    words = ["a", "dog", "sees", "the", "cat", "in", "the", "house"]
-    parses = model.parse_nbest(words, 100)
-    trees = [parse.tree for parse in parses]
-    assert len(trees) == 2 and trees[0] != trees[1] and all(words_of(tree) == words for tree in trees)
-    found = np.exp(model.log_probabilities([words, words]))
-    np.testing.assert_allclose(found, np.exp([parse.log for parse in parses]) @ [parse.sign for parse in parses])
-    alone = [model.with_members(lambda _, one=one: one)._weigh(trees) for one in model.members]
-    means = np.mean([each.sign * np.exp(each.log) for each in alone], axis=0)
-    np.testing.assert_allclose([parse.sign * np.exp(parse.log) for parse in parses], means)
-
-
 def test_posteriors_are_means_over_the_members_that_derive_a_sentence(model: CategorialModel) -> None:
     inputs = [model.checked(["a", "dog", "sees", "the", "cat", "in", "the", "house"])]
     both = model.analyse(inputs)

@@ -21,6 +21,8 @@ from tests.estimation.test_parallel import process
 from tests.grammar.test_batches import check_that_each_process_reads_the_model_once
 from tests.streams import make_shards
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:

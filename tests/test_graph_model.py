@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import gc
 import itertools
-import json
-import weakref
 from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import ESTIMATORS, EstimatorOptions, Shard, Spectral, Treebank
-from spectral_latent.files import ModelFileError, load_model, save_model
+from spectral_latent.estimation import ESTIMATORS, EstimatorOptions
 from spectral_latent.graphs import GraphGrammar, GraphModel, neighbourhoods
+from spectral_latent.graphs.training import GraphFormalism
 from spectral_latent.trees import MISSING, GraphError, Symbol, from_networkx
 from tests.oracles import (
     Lpcfg,
@@ -178,15 +175,6 @@ def test_marginals_are_shares_of_states(tree: Nested) -> None:
         assert found[node] == pytest.approx(share, abs=1e-10)
 
 
-def test_no_observation_is_not_a_missing_one() -> None:
-    """A leaf of A may observe nothing, x, y or z; a missing observation is x, y or z."""
-    numbers = lpcfg(proper=True)
-    model = model_of(numbers)
-    nothing, *rest = numbers_of(model.score(graph_of(("A", x)) for x in TERMINALS))
-    assert numbers_of(model.score([graph_of(("A", MISSING))])) == pytest.approx([sum(rest)])
-    assert nothing > 0
-
-
 UNSEEN: list[tuple[Nested, str]] = [
     (("C", "x"), "node 0"),
     (("A", None, ("B", "x"), ("A", "w")), "node 2"),
@@ -202,7 +190,7 @@ def test_what_was_never_seen_has_weight_zero(tree: Nested, node: str) -> None:
     assert weight.sign.tolist() == [1, 0, 1]
     assert weight.log[1] == -np.inf
     for posterior in (model.predict, model.marginals):
-        with pytest.raises(ValueError, match=f"weight zero: training had no node like graph 1, {node}"):
+        with pytest.raises(ValueError, match=f"graph 1, {node}"):
             posterior(graph_of(tree))
 
 
@@ -234,12 +222,12 @@ def learnt(estimator: Any) -> GraphModel:
 def test_sampled_states_are_those_of_the_marginals() -> None:
     """The mean posterior of the true state of a node is the mean of the sum of the squares of its posteriors."""
     true_state, squares = [], []
-    for graph in sampled(300, 1):
+    for graph in sampled(150, 1):
         for node, posterior in truth().marginals(graph).items():
             true_state.append(posterior[graph.nodes[node]["state"]])
             squares.append((posterior**2).sum())
     assert np.mean(squares) > 0.7
-    assert np.mean(true_state) == pytest.approx(np.mean(squares), abs=0.02)
+    assert np.mean(true_state) == pytest.approx(np.mean(squares), abs=0.03)
 
 
 @pytest.mark.parametrize(("estimator", "share"), [("spectral", 0.15), ("clusters-em", 0.4)])
@@ -253,51 +241,21 @@ def test_a_model_learnt_from_samples_is_close_to_the_truth(estimator: str, share
     assert (learnt(estimator).score(held_out).sign > 0).all()
 
 
-def test_a_model_in_another_basis_has_no_states_and_no_samples() -> None:
-    with pytest.raises(ValueError, match="the model has no states"):
-        learnt("spectral").marginals(sampled(1, 0)[0])
-    with pytest.raises(ValueError, match="only operators that are probabilities can be sampled from"):
-        learnt("spectral").sample(1, np.random.default_rng(0))
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Shards
-
-
-def test_graphs_that_are_read_are_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    make_shards(monkeypatch, 60, in_files=False)
-    alive: weakref.WeakSet[nx.DiGraph] = weakref.WeakSet()
-    held: list[int] = []
-
-    def stream() -> Iterator[nx.DiGraph]:
-        for number in range(100):
-            graph = graph_of(FOREST[0])
-            alive.add(graph)
-            yield graph
-            del graph
-            if number % 20 == 19:
-                gc.collect()  # graphs refer to themselves
-                held.append(len(alive))
-
-    GraphModel.train(stream(), EstimatorOptions(n_states=1))
-    assert len(held) == 5 and max(held) < 20
 
 
 def test_errors_number_graphs_of_all_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     make_shards(monkeypatch, 20, in_files=False)
     graphs = [graph_of(FOREST[0]) for _ in range(7)]
-
-    def odd(graph: nx.DiGraph, node: Hashable) -> Hashable:
-        return [] if graph is graphs[-1] else 0
-
-    with pytest.raises(GraphError, match="graph 7, node 1: the feature 'odd'"):
-        GraphModel.train(graphs, inside_features={"odd": odd})
-    with pytest.raises(GraphError, match="graph 8, node 0: it has no `label`"):
-        GraphModel.train([*graphs, nx.path_graph(2, nx.DiGraph)])
-    with pytest.raises(GraphError, match="graph 8, node 0: its observation is missing"):
-        GraphModel.train([*graphs, graph_of(("A", MISSING))])
-    with pytest.raises(GraphError, match=r"graph 8: a networkx\.DiGraph is needed, not int"):
-        GraphModel.train([*graphs, 3])  # type: ignore[list-item]
+    wrong: list[tuple[Any, str]] = [
+        (nx.path_graph(2, nx.DiGraph), "graph 8, node 0: .*label"),
+        (graph_of(("A", MISSING)), "graph 8, node 0: .*missing"),
+        (3, "graph 8: .*int"),
+    ]
+    for graph, place in wrong:
+        with pytest.raises(GraphError, match=place):
+            GraphModel.train([*graphs, graph])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -306,67 +264,40 @@ def test_errors_number_graphs_of_all_shards(monkeypatch: pytest.MonkeyPatch) -> 
 FOREST = [("A", "x", ("B", "y"), ("B", None, ("A", "x")), ("A", "y")), ("B", "x")]
 
 
-def captured(monkeypatch: pytest.MonkeyPatch, **features: Any) -> Shard:
-    """Learn from FOREST, and return the first shard that the estimator gets."""
-    seen: list[Shard] = []
-
-    def fit(self: Spectral, treebank: Treebank, **settings: Any) -> Any:
-        seen.extend(shard for shard in treebank.shards if isinstance(shard, Shard))
-        return original(self, treebank, **settings)
-
-    original = Spectral.fit
-    monkeypatch.setattr(Spectral, "fit", fit)
-    GraphModel.train(map(graph_of, FOREST), EstimatorOptions(n_states=1), **features)
-    return seen[0]
-
-
-def test_given_features_are_those_of_their_node(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[tuple[int, int]] = []
+def test_given_features_are_those_of_their_node() -> None:
+    """A part of a node has its outside features, and the inside features of its first child; observations have none."""
 
     def depth(graph: nx.DiGraph, node: Any) -> int:
-        calls.append((len(graph), node))
         return int(nx.shortest_path_length(graph, 0, node))
 
-    data = captured(
-        monkeypatch, outside_features={"depth": depth}, inside_features={"all": lambda graph, node: (len(graph), node)}
-    )
-    assert sorted(calls) == [(1, 0), *((5, node) for node in range(5))]
-    read = from_networkx(map(graph_of, FOREST))
-    inside_columns, outside_columns = neighbourhoods(data.trees)
-    assert data.features.inside.shape[1] == len(inside_columns) + 1
-    assert data.features.outside.shape[1] == len(outside_columns) + 1
-    seen: dict[tuple[str, int], set[Hashable]] = {}
+    graphs = list(map(graph_of, FOREST))
+    formalism = GraphFormalism({"all": lambda graph, node: (len(graph), node)}, {"depth": depth})
+    found = formalism.shard(formalism.columns(graphs, np.ones(len(graphs)))).features
+    read = from_networkx(graphs)
+    wanted: list[tuple[Hashable, Hashable]] = []
     for at, (a, node) in enumerate(zip(read.trees.symbol, read.nodes, strict=True)):
-        inside_value, outside_value = data.features.inside[at, -1], data.features.outside[at, -1]
-        graph = graph_of(FOREST[read.trees.tree[at]])
-        seen.setdefault(("outside", outside_value), set()).add(nx.shortest_path_length(graph, 0, node))
-        part = read.symbols[a].part
-        assert (inside_value < 0) == (part == "observation")
-        if part != "observation":
-            of = node if part == "node" else read.nodes[data.trees.left[at]]
-            seen.setdefault(("inside", inside_value), set()).add((len(graph), of))
-    assert all(len(values) == 1 for values in seen.values())
-    assert len(seen) == 3 + 6
+        graph, part = graphs[read.trees.tree[at]], read.symbols[a].part
+        below = node if part == "node" else read.nodes[read.trees.left[at]]
+        wanted.append((None if part == "observation" else (len(graph), below), depth(graph, node)))
+    for table, values in zip((found.inside, found.outside), zip(*wanted, strict=True), strict=True):
+        given_last = table[:, -1].tolist()
+        assert len(set(zip(given_last, values, strict=True))) == len(set(given_last)) == len(set(values))
 
 
 @pytest.mark.parametrize("side", ["inside_features", "outside_features"])
-@pytest.mark.parametrize("value", [(0, float("nan")), np.zeros(3)])
+@pytest.mark.parametrize("value", [(0, float("nan")), np.zeros(3), []])
 def test_bad_values_of_features(side: str, value: Any) -> None:
     features = {"mine": lambda graph, node: value if node == 3 else 0}
     with pytest.raises(GraphError, match="graph 1, node 3: the feature 'mine'"):
         GraphModel.train(map(graph_of, FOREST), **{side: features})
-
-
-def test_errors_in_features_keep_their_type_and_name_the_node() -> None:
-    with pytest.raises(KeyError) as caught:
-        GraphModel.train(
-            map(graph_of, FOREST), outside_features={"weight": lambda graph, node: graph.nodes[node]["weight"]}
-        )
-    assert caught.value.__notes__ == ["in the feature 'weight' of graph 1, node 1"]
+    broken = {"mine": lambda graph, node: graph.nodes[node]["weight"]}
+    with pytest.raises(KeyError) as caught:  # its type is kept
+        GraphModel.train(map(graph_of, FOREST), **{side: broken})
+    assert "'mine' of graph 1, node " in caught.value.__notes__[0]
 
 
 @given(st.lists(tree_strategy(max_leaves=8), max_size=3))
-@settings(max_examples=50)
+@settings(max_examples=30)
 def test_neighbourhoods_are_what_they_say(forest: list[tuple]) -> None:
     trees = columns(forest)
     inside_columns, outside_columns = neighbourhoods(trees)
@@ -397,18 +328,6 @@ def test_neighbourhoods_are_what_they_say(forest: list[tuple]) -> None:
     assert len(rules) == len(set().union(*rules.values()))
 
 
-def test_the_sibling_is_named_alike_in_every_treebank() -> None:
-    """The rule 0 → 7 is the second leaf rule of one treebank, and the fifth of the other."""
-    one = columns([(2, (1, (0, 5)), (0, 7))])
-    other = columns([(2, (0, 3), (0, 4)), (2, (1, (0, 6)), (0, 7)), (2, (1, (0, 5)), (0, 3))])
-    sibling_of_one = neighbourhoods(one)[1]["sibling"]
-    sibling_of_other = neighbourhoods(other)[1]["sibling"]
-    at_one = np.flatnonzero(one.symbol == 1)
-    at_other = np.flatnonzero(other.symbol == 1)
-    assert sibling_of_one[at_one].tolist() == sibling_of_other[at_other[:1]].tolist()
-    assert sibling_of_one[at_one] != sibling_of_other[at_other[1:]]
-
-
 def is_leaf(tree: tuple) -> bool:
     return isinstance(tree[1], int)
 
@@ -424,29 +343,3 @@ def test_names_that_cannot_be_saved(name: Hashable, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="cannot be saved"):
         model.save(tmp_path / "model")
     assert not list(tmp_path.iterdir())
-
-
-DAMAGES: list[tuple[str, Any]] = [
-    ("symbols", [["A", "node"], ["A", "node"], ["B", "node"]]),
-    ("symbols", [["A", "node"], ["A", "soul"], ["B", "node"]]),
-    ("terminals", ["x", {"y": 1}, "y"]),
-]
-
-
-@pytest.mark.parametrize(("key", "value"), DAMAGES)
-def test_damaged_files_are_errors_that_name_the_file(key: str, value: Any, tmp_path: Path) -> None:
-    path = tmp_path / "model"
-    learnt("spectral").save(path)
-    arrays, settings = load_model(path, "tree")
-    settings["members"][0][key] = value
-    save_model(path, arrays, json.loads(json.dumps(settings)))
-    with pytest.raises(ModelFileError, match=str(path)):
-        GraphModel.load(path)
-
-
-def test_names_must_fit_the_operators() -> None:
-    (member,) = learnt("spectral").members
-    with pytest.raises(ValueError, match="2 symbols for operators of 3"):
-        dataclasses.replace(member, symbols=member.symbols[:2])
-    with pytest.raises(ValueError, match="a rule has a terminal without a name"):
-        dataclasses.replace(member, terminals=member.terminals[:1])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +13,9 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent import ConstituencyModel, DependencyModel, GraphModel, LatentTagger
+from spectral_latent import LatentTagger
 from spectral_latent.cli import main
-from spectral_latent.constituency import ConstituencyOptions
-from spectral_latent.dependency import DependencyOptions, DependencySentence
-from spectral_latent.estimation import EstimatorOptions, FeatureColumns, Shard, Treebank, estimate
+from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.inference import collapse
 from spectral_latent.inspection import (
     Described,
@@ -30,9 +27,8 @@ from spectral_latent.inspection import (
 )
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.sequence import TaggerOptions
-from spectral_latent.trees import Rules, SkeletalTrees
+from spectral_latent.trees import Rules
 from tests.conformance.model import contents, write
-from tests.toy import toy_treebank
 
 STATES = [2, 3, 1]
 RULES = Rules(
@@ -111,67 +107,42 @@ def test_what_is_typical_of_a_state_comes_first() -> None:
     assert sentence == [Described("S", 0, 1.0, 1.0, [], [("S → N N", 1.0)], [("at the top", 1.0)])]
 
 
-def test_directions_are_no_states() -> None:
-    model = ConstituencyModel.train(
-        toy_treebank(30), ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=2))
-    )
-    with pytest.raises(ValueError, match=r"directions .* and no states; `describe_directions`"):
-        next(describe_states(model.named_operators))
+def asked(path: Path, *arguments: str) -> str:
+    done = CliRunner().invoke(main, ["info", "--states", str(path), *arguments])
+    assert done.exit_code == 0, done.output
+    return done.output
 
 
-CLUSTERS = EstimatorOptions("clustering", n_states=2)
+def test_the_command_shows_what_is_described(tmp_path: Path) -> None:
+    """A state or a direction in each line, of all symbols or of one; another symbol is an error that names some."""
+    tagged = [[("dogs", "N"), ("bark", "V")], [("cats", "N"), ("sleep", "V")]] * 60
+    path = tmp_path / "model"
+    for estimator, number in (("clustering", "state"), ("spectral", "direction")):
+        LatentTagger.train(tagged, TaggerOptions(EstimatorOptions(estimator, n_states=2))).save(path)  # type: ignore[arg-type]
+        lines = [json.loads(line) for line in asked(path, "--json", "--top", "1").splitlines()]
+        assert all(len(line["words"]) <= 1 for line in lines)
+        of_verbs = [line for line in lines if line["symbol"] == "V"]
+        assert [line[number] for line in of_verbs] == list(range(len(of_verbs)))
+        if estimator == "clustering":
+            assert sum(line["share"] for line in of_verbs) == pytest.approx(1.0)
+        else:
+            assert min(line["singular_value"] for line in lines if line[number] == 0) > 0.0
+        assert asked(path, "--symbol", "V").count("nodes in a tree") == 1 < asked(path).count("nodes in a tree")
+        for name, some in (("XYZ", "N, V"), ("v", "V")):
+            refused = CliRunner().invoke(main, ["info", "--states", str(path), "--symbol", name])
+            assert refused.exit_code == 1 and some in refused.output
+    arrays, table = contents(path)
+    older = {name: x for name, x in arrays.items() if not name.endswith("singular_values")}
+    write(tmp_path / "old", older, table)  # files of older versions have no singular values
+    assert "direction 0" in asked(tmp_path / "old") and "singular" not in asked(tmp_path / "old")
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Save a model of each kind."""
-    folder = tmp_path_factory.mktemp("models")
-    trees = list(toy_treebank(60))
-    tagged = [[("dogs", "N"), ("bark", "V")], [("cats", "N"), ("sleep", "V")]] * 20
-    arcs = [DependencySentence.of([w for w, _ in row], [t for _, t in row]).with_heads((2, 0)) for row in tagged]
-    models = {
-        "constituency": ConstituencyModel.train(trees, ConstituencyOptions(estimator=CLUSTERS)),
-        "tagger": LatentTagger.train(tagged, TaggerOptions(estimator=CLUSTERS)),
-        "dependency": DependencyModel.train(arcs, DependencyOptions(estimator=CLUSTERS)),
-    }
-    for name, model in models.items():
-        model.save(folder / name)
-    return {name: folder / name for name in models}
-
-
-@pytest.mark.parametrize("kind", ["constituency", "tagger", "dependency"])
-def test_the_command_shows_states_of_every_kind_of_model(files: dict[str, Path], kind: str) -> None:
-    shown = CliRunner().invoke(main, ["info", "--states", str(files[kind])])
-    assert shown.exit_code == 0, shown.output
-    assert re.search(r"nodes in a tree\n  singular values [\d. ]+\n  state ", shown.output)
-    lines = CliRunner().invoke(main, ["info", "--states", str(files[kind]), "--json", "--top", "1"]).output.splitlines()
-    states = [json.loads(line) for line in lines]
-    for symbol in {state["symbol"] for state in states}:
-        assert sum(state["share"] for state in states if state["symbol"] == symbol) == pytest.approx(1.0)
-    assert all(len(state["words"]) <= 1 for state in states)
-    name = states[-1]["symbol"]
-    one = CliRunner().invoke(main, ["info", "--states", str(files[kind]), "--symbol", name]).output
-    assert one.startswith(f"{name}: ")
-    assert one.count("nodes in a tree") == 1
-
-
-def test_symbols_that_do_not_exist_are_named(files: dict[str, Path]) -> None:
-    refused = CliRunner().invoke(main, ["info", "--states", str(files["tagger"]), "--symbol", "XYZ"])
-    assert refused.exit_code == 1
-    assert "no symbol 'XYZ'; there are N, V, " in refused.output
-    alike = CliRunner().invoke(main, ["info", "--states", str(files["tagger"]), "--symbol", "v"])
-    assert "no symbol 'v'; did you mean V?" in alike.output
-
-
-def test_graphs_have_names_too() -> None:
-    import networkx as nx
-
-    graph = nx.DiGraph([(0, 1), (0, 2)])
-    nx.set_node_attributes(graph, {0: "top", 1: "leaf", 2: "leaf"}, "label")
-    nx.set_node_attributes(graph, {1: "a", 2: "b"}, "observation")
-    model = GraphModel.train([graph] * 20, EstimatorOptions("clustering", n_states=1))
-    described = {states[0].symbol: states for states in describe_states(model.named_operators)}
-    assert dict(described["leaf"][0].words) == {"a": pytest.approx(0.5), "b": pytest.approx(0.5)}
+def test_states_are_no_directions() -> None:
+    operators = random_model(0)
+    for describe, are_states in ((describe_directions, True), (describe_states, False)):
+        named = NamedOperators(replace(operators, probabilities=are_states), ["S", "A", "B"], ["x", "y", "z"])
+        with pytest.raises(ValueError):
+            next(describe(named))
 
 
 @given(seed=st.integers(0, 2**32 - 1))
@@ -223,86 +194,3 @@ def test_loadings_are_joint_means_over_roots_of_probabilities(seed: int) -> None
 def describe_one(named: NamedOperators, symbol: str) -> list[Direction]:
     (found,) = (directions for directions in describe_directions(named, 100) if directions[0].symbol == symbol)
     return found
-
-
-def test_no_place_loads_on_a_direction_whose_singular_value_is_zero() -> None:
-    sigma = np.ones((3, max(STATES)))
-    sigma[:, -1] = 0.0
-    operators = replace(random_model(0), probabilities=False, singular_values=sigma)
-    named = NamedOperators(operators, ["S", "A", "B"], ["x", "y", "z"], collapse(random_model(0)))
-    for directions in describe_directions(named):
-        for direction in directions:
-            loadings = [loading for _, loading in direction.places]
-            assert all(loading == 0.0 for loading in loadings) == (direction.singular_value == 0.0)
-            assert np.isfinite(loadings).all()
-
-
-def test_loadings_of_words_are_singular_vectors() -> None:
-    """Words are the only inside features and neighbours the only outside ones; numpy decomposes their counts."""
-    rng = np.random.default_rng(0)
-    joint = rng.dirichlet(np.full(12, 0.5)).reshape(4, 3)
-    pairs = rng.choice(12, 3000, p=joint.ravel())
-    left, right = np.divmod(pairs, 3)
-    # a tree for each pair: a word of symbol 0 and a neighbour of symbol 1 below a node of symbol 2
-    n = len(pairs)
-    symbol = np.tile([0, 1, 2], n)
-    child = np.full((n, 3), -1)
-    child[:, 2] = 3 * np.arange(n)
-    terminal = np.column_stack([left, 4 + right, np.full(n, -1)]).ravel()
-    second = np.where(child >= 0, child + 1, -1)
-    trees = SkeletalTrees.of(
-        symbol, left=child.ravel(), right=second.ravel(), terminal=terminal, root=3 * np.arange(n) + 2
-    )
-    other = np.column_stack([4 + right, left, np.zeros(n, int)]).ravel()
-    features = FeatureColumns(np.where(terminal >= 0, terminal, 9)[:, None], other[:, None])
-    treebank = Treebank.of([Shard.of(trees, features)])
-    operators = estimate(treebank, EstimatorOptions("spectral", n_states=3, scaling=0.0, smoothing=None)).operators
-    named = NamedOperators(operators, ["word", "neighbour", "pair"], [f"{x}" for x in range(7)], None)
-    counts = np.zeros((4, 3))
-    np.add.at(counts, (left, right), 1 / n)
-    u, sigma, _ = np.linalg.svd(counts / np.sqrt(np.outer(counts.sum(axis=1), counts.sum(axis=0))), full_matrices=False)
-    found = describe_one(named, "word")
-    assert [direction.singular_value for direction in found] == pytest.approx(sigma)
-    for direction, column in zip(found, u.T, strict=True):
-        loadings = np.array([dict(direction.words)[f"{x}"] for x in range(4)])
-        np.testing.assert_allclose(loadings * np.sign(loadings @ column), column, atol=1e-6)
-    # places show only the neighbour of a word, so that the loading of the only place is that of the mean
-    assert [name for name, _ in found[0].places] == ["pair → [word] neighbour"]
-
-
-@pytest.mark.parametrize("kind", ["constituency", "tagger", "dependency"])
-def test_the_command_shows_directions(kind: str, tmp_path: Path) -> None:
-    spectral = EstimatorOptions("spectral", n_states=2)
-    tagged = [[("dogs", "N"), ("bark", "V")], [("cats", "N"), ("sleep", "V")]] * 60
-    arcs = [DependencySentence.of([w for w, _ in row], [t for _, t in row]).with_heads((2, 0)) for row in tagged]
-    model: ConstituencyModel | LatentTagger | DependencyModel
-    match kind:
-        case "constituency":
-            model = ConstituencyModel.train(toy_treebank(60), ConstituencyOptions(estimator=spectral))
-        case "tagger":
-            model = LatentTagger.train(tagged, TaggerOptions(estimator=spectral))
-        case _:
-            model = DependencyModel.train(arcs, DependencyOptions(estimator=spectral))
-    model.save(tmp_path / "model")
-    shown = CliRunner().invoke(main, ["info", "--states", str(tmp_path / "model")])
-    assert shown.exit_code == 0, shown.output
-    assert re.search(r"nodes in a tree\n  singular values [\d. ]+\n  direction 0, singular value ", shown.output)
-    lines = (
-        CliRunner()
-        .invoke(main, ["info", "--states", str(tmp_path / "model"), "--json", "--top", "2"])
-        .output.splitlines()
-    )
-    values = [json.loads(line)["singular_value"] for line in lines if json.loads(line)["direction"] == 0]
-    assert min(values) > 0.0
-    # files of older versions have no singular values
-    arrays, settings = contents(tmp_path / "model")
-    write(tmp_path / "old", {name: x for name, x in arrays.items() if not name.endswith("singular_values")}, settings)
-    old = CliRunner().invoke(main, ["info", "--states", str(tmp_path / "old")])
-    assert old.exit_code == 0
-    assert "  direction 0\n" in old.output
-    assert "singular" not in old.output
-
-
-def test_what_has_states_has_no_directions() -> None:
-    with pytest.raises(ValueError, match="has states and no directions"):
-        next(describe_directions(NamedOperators(random_model(0), ["S", "A", "B"], ["x", "y", "z"])))

@@ -83,13 +83,6 @@ def test_mended_trees_have_the_same_words_and_tags_and_stay_as_they_are(trees: l
     assert list(silver.mended(once, again)) == once and not any(again.values())
 
 
-def test_everyday_sentences_follow_the_rules() -> None:
-    counts = Counter[str]()
-    trees = list(constituency_trees(EVERYDAY))
-    assert list(silver.mended(trees, counts)) == trees and not any(counts.values())
-    assert len(trees) == 200 == len({tuple(tree.words()) for tree in trees})
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [

@@ -14,8 +14,6 @@ from tests.test_house import IN_ROOMS
 
 SITE = ROOT / "docs/_site"
 CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
-# The marker of a list's item, a bold heading or two spaces after a sentence: there, two blocks have become one.
-JOINED = re.compile(r"[.:?!] +[-*+]\s|[.?!)]\s\*\*[^*]+[.?!]\*\*|[.:?!)]  +\S")
 HIDDEN = {"spectral_latent.cli", "spectral_latent.__main__"}  # commands, with help of their own
 
 
@@ -68,13 +66,6 @@ def article(html: str) -> str:
     return html[html.index("<article") : html.index("</article>")]
 
 
-def test_the_front_page_begins_with_an_example_and_a_picture(built: dict[str, str]) -> None:
-    html = article(built["index.html"])
-    first = html[: html.index("<h2")]
-    assert "<pre>" in first and "<img" in first
-    assert "SpectralParser.load(" in text_of(html) and "(VBD saw)" in text_of(html)
-
-
 def test_no_directive_is_in_the_text(built: dict[str, str]) -> None:
     for page, html in built.items():
         if page not in ("genindex.html", "search.html") and "<article" in html:
@@ -94,21 +85,6 @@ def test_no_link_is_dead(built: dict[str, str]) -> None:
             if at.endswith(".html") and (at not in built or (place and unescape(place) not in places[at])):
                 dead.append(f"{page}: {target}#{place}")
     assert dead == []
-
-
-def test_the_code_of_pages_is_not_cut_off(built: dict[str, str]) -> None:
-    """A page has 90 columns; what programs and commands have beyond them is wrapped."""
-    for page, html in built.items():
-        if not page.startswith(("api/", "tutorials/", "trees.", "commands.", "changelog.")):
-            for block in re.findall(r"<pre>(.*?)</pre>", html, re.DOTALL):
-                long = [line for line in text_of(block).splitlines() if len(line) > 90]
-                assert long == [], page
-
-
-def test_the_course_stands_in_its_order(built: dict[str, str]) -> None:
-    html = built["index.html"]
-    course = re.findall(r'class="toctree-l\d"><a class="reference internal" href="tutorials/(course_\d)', html)
-    assert course == [f"course_{part}" for part in range(1, 6)]
 
 
 def test_examples_of_the_translation(docstrings: ModuleType) -> None:
@@ -150,12 +126,3 @@ def test_links_between_pages_lead_to_files() -> None:
             if not re.match(r"https?:", target) and not is_made and not (folder / target).exists():
                 lost.append(f"{page}: {target}")
     assert lost == []
-
-
-def test_no_blocks_are_joined() -> None:
-    assert JOINED.search("One.  - Two") and JOINED.search("One. **Two.** Three") and JOINED.search("One. -\n  Two")
-    joined = []
-    for page, text in documents().items():
-        prose = re.sub(r"^[|>].*$", "", CODE.sub("", text), flags=re.M)
-        joined += [f"{page}: {prose[match.start() - 40 : match.end() + 20]!r}" for match in JOINED.finditer(prose)]
-    assert joined == []

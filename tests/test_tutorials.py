@@ -9,15 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from spectral_latent.estimation import EstimatorOptions, FeatureColumns, Shard, Treebank, estimate
 from spectral_latent.evaluation import many_to_one
+from spectral_latent.inference import tree_weights
 from spectral_latent.inspection import NamedOperators
+from spectral_latent.operators import ObservableOperators
 from spectral_latent.plotting import plot_spectra
+from spectral_latent.trees import Forest, SkeletalTrees, Vocabulary
 from tests.documents import ROOT
 
 
 def run(name: str) -> dict[str, Any]:
-    with contextlib.redirect_stdout(io.StringIO()):
-        return runpy.run_path(str(ROOT / f"docs/{name}.py"))
+    """Run a page, and return its names, with what it prints as `printed`."""
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        return runpy.run_path(str(ROOT / f"docs/{name}.py")) | {"printed": printed.getvalue()}
 
 
 @pytest.fixture(autouse=True)
@@ -100,6 +105,60 @@ def test_the_course_of_trees() -> None:
     right, wrong = ran["spectra"].values()
     assert wrong[3] > 5 * right[2]
     assert np.abs(ran["estimate"] - ran["p"]).sum() < np.abs(ran["counts"] - ran["p"]).sum()
+
+
+def skeletal(page: dict[str, Any], trees: list[Any], symbols: Vocabulary[str], words: Vocabulary[str]) -> SkeletalTrees:
+    """Convert the trees of the page to columns."""
+    listed = [node for tree in trees for node, _, _ in page["nodes"](tree)]
+    number = {id(node): at for at, node in enumerate(listed)}
+    is_leaf = [isinstance(node[1], str) for node in listed]
+    return SkeletalTrees.of(
+        [symbols.add(node[0]) for node in listed],
+        left=[-1 if leaf else number[id(node[1])] for node, leaf in zip(listed, is_leaf, strict=True)],
+        right=[-1 if leaf else number[id(node[2])] for node, leaf in zip(listed, is_leaf, strict=True)],
+        terminal=[words.add(node[1]) if leaf else -1 for node, leaf in zip(listed, is_leaf, strict=True)],
+        root=[number[id(tree)] for tree in trees],
+    )
+
+
+def weights(operators: ObservableOperators, trees: SkeletalTrees) -> np.ndarray:
+    weight = tree_weights(operators, Forest.of_trees(trees, operators.rules))
+    return weight.sign * np.exp(weight.log)
+
+
+def test_the_course_of_grammars_computes_the_same_as_the_library() -> None:
+    page = run("course_4_grammar")
+    hidden = {a for a, values in page["sigma"].items() if len(values) > 1 and values[1] > 0.1}
+    assert hidden == {"P", "PP"} and page["accuracy"]["spectral"] > max(page["accuracy"]["plain"] + 0.1, 0.8)
+    symbols: Vocabulary[str] = Vocabulary()
+    words: Vocabulary[str] = Vocabulary()
+    trees = skeletal(page, page["treebank"], symbols, words)
+    features: Vocabulary[Any] = Vocabulary()
+    inside, outside = (
+        np.array([[features.add(value) for value in node[column]] for node in page["every_node"]]) for column in (1, 2)
+    )
+    treebank = Treebank.of([Shard.of(trees, FeatureColumns(inside, outside))])
+    new = skeletal(page, page["unseen"], symbols, words)
+    for name, n_states in (("plain", 1), ("spectral", page["STATES"])):
+        options = EstimatorOptions("spectral", n_states=n_states, scaling=None, smoothing=None)
+        if name == "plain":
+            operators = ObservableOperators.probabilities_of(treebank.counts)
+        else:
+            operators = estimate(treebank, options).operators
+        expected = weights(operators, new)
+        found = [page["probability"](page[name], tree) for tree in page["unseen"]]
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-15)
+
+
+def test_models_with_states_come_close_to_the_truth() -> None:
+    ran = run("tutorial_trees")
+    log, right = ran["mean_log"], ran["right"]
+    assert ran["positive"].mean() > 0.95
+    for name in ("spectral", "clusters-em"):
+        assert log["truth"] - log[name] < 0.15 * (log["truth"] - log["plain"])
+        assert right[name] > right["truth"] - 0.03
+    assert right["plain"] < 0.5 * right["truth"]
+    assert "─╼ ancestor" in ran["printed"]
 
 
 def test_the_course_of_samples() -> None:

@@ -1,30 +1,19 @@
-"""The points of words, against loops, dense decompositions and the ridge regression of a textbook."""
+"""The types, the spelling and the points of words, against loops, dense decompositions and a textbook's regression."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.papers.closed_form import CONSTRUCTIONS, Construction, paper_points
+from benchmarks.papers.closed_form import Construction, paper_points
 from spectral_latent.anchors import AnchorOptions
 from spectral_latent.anchors.hulls import WordTypes, context_counts, spelling_counts, spelling_features, with_spelling
 from spectral_latent.sequence import Sequences
-
-odd = st.characters(exclude_categories=("Cs",), exclude_characters="\t\n\v\f\r\x1c\x1d\x1e\x85")
-letters = st.one_of(st.sampled_from("aAbB1-'"), odd)
-word = st.text(letters, min_size=1, max_size=6)
-texts = st.lists(st.lists(word, min_size=1, max_size=6), min_size=1, max_size=8)
-settings_of_hulls = st.builds(
-    AnchorOptions,
-    hull=st.sampled_from(["brown", "best-fit"]),
-    window=st.integers(1, 3),
-    spelling=st.booleans(),
-    prior=st.sampled_from([0.0, 1.0, 30.0]),
-)
 
 
 def plain(construction: Construction, **changes: Any) -> AnchorOptions:
@@ -131,25 +120,6 @@ def test_large_matrices_give_the_same_rows_as_small_ones() -> None:
     assert found @ found.T == pytest.approx(wanted @ wanted.T, abs=1e-7)
 
 
-def test_random_projections_keep_inner_products() -> None:
-    types = WordTypes.of(english(1))
-    omega = dense(types, plain("best-fit"), "best-fit")
-    rows = paper_points(types, 20_000, "random", plain("random"), seed=1)
-    assert rows @ rows.T == pytest.approx(omega @ omega.T, abs=0.03)
-    other = paper_points(types, 20_000, "random", plain("random"), seed=2)
-    assert abs(other - rows).max() > 1e-3
-
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("construction", ["brown", "cca"])
-def test_smoothing_may_be_zero(construction: Construction) -> None:
-    """Some contexts then have no weight: those that never occur."""
-    types = WordTypes.of(english(9))
-    rows = paper_points(types, 4, construction, plain(construction, smoothing=0.0))
-    near = paper_points(types, 4, construction, plain(construction, smoothing=1e-9))
-    assert rows @ rows.T == pytest.approx(near @ near.T, abs=1e-6)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Spelling
 
@@ -185,52 +155,62 @@ def test_a_word_of_n_tokens_counts_n_to_the_prior(hull: Any, spelling: bool) -> 
     assert points == pytest.approx(wanted, abs=1e-12)
 
 
-def test_unseen_words_are_the_sum_of_the_features_that_are_known() -> None:
-    types = WordTypes.of(english(6))
-    _, spelling = with_spelling(paper_points(types, 4, "brown", plain("brown")), types, AnchorOptions())
-    by_name = dict(zip(spelling.features.names, spelling.weights, strict=True))
-    found = spelling.predict(["creation", "zzz", "7-q", "", "喜欢"], np.array([1.0, 0.0, 0.25, 0.0, 0.0]))
-    base = spelling.mean + by_name["no capital"] + by_name["no hyphen"] + by_name["no digit"]
-    wanted = [
-        spelling.mean + sum(by_name[name] for name in ("capital", "no hyphen", "no digit", "-n", "-on", "-ion")),
-        base,
-        spelling.mean + 0.25 * by_name["capital"] + 0.75 * by_name["no capital"] + by_name["hyphen"] + by_name["digit"],
-        base,
-        base,
-    ]
-    assert found == pytest.approx(np.array(wanted), abs=1e-12)
+# ---------------------------------------------------------------------------------------------------------------------
+# Types
+
+letters = st.one_of(st.sampled_from("aAbB1-'"), st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp", "Zs")))
+word = st.text(alphabet=letters, min_size=1, max_size=6)  # words that files can hold
+texts = st.lists(st.lists(word, min_size=1, max_size=6), max_size=8)
 
 
-def test_without_spelling_unseen_words_have_the_mean() -> None:
-    types = WordTypes.of(english(8))
-    raw = paper_points(types, 3, "brown", plain("brown"))
-    _, spelling = with_spelling(raw, types, AnchorOptions(spelling=False))
-    weight = types.tokens / (types.tokens + 30.0)
-    found = spelling.predict(["a", "B"], np.zeros(2))
-    assert found == pytest.approx(np.tile(np.average(raw, axis=0, weights=weight), (2, 1)), abs=1e-12)
+def capitalised(sentences: list[list[str]], name: str) -> float:
+    """The share of capitalised tokens: of those within sentences, or of all where there are none."""
+    within = [word for words in sentences for word in words[1:] if word.lower() == name]
+    tokens = within or [words[0] for words in sentences if words[0].lower() == name]
+    return sum(word[:1].isupper() for word in tokens) / len(tokens)
+
+
+@given(texts)
+def test_types_are_those_of_a_counter(sentences: list[list[str]]) -> None:
+    types = WordTypes.of(sentences)
+    tally = Counter(word.lower() for words in sentences for word in words)
+    assert list(zip(types.names, types.tokens.tolist(), strict=True)) == tally.most_common()  # ties as they appear
+    assert types.capital.tolist() == [capitalised(sentences, name) for name in types.names]
+    again = [[types.names[x] for x in row] for row in np.split(types.sequences.terminal, types.sequences.start[1:-1])]
+    assert (again if sentences else []) == [[word.lower() for word in words] for words in sentences]
+
+
+@given(texts.filter(len), st.data())
+def test_an_empty_sentence_is_an_error(sentences: list[list[str]], data: st.DataObject) -> None:
+    where = data.draw(st.integers(0, len(sentences)))
+    with pytest.raises(ValueError, match=rf"{where + 1} is empty"):
+        WordTypes.of([*sentences[:where], [], *sentences[where:]])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Whatever the words are
+# Features of spelling
+
+any_word = st.text(st.one_of(st.sampled_from("aAbB1-'"), st.characters(exclude_categories=())), max_size=6)
 
 
-@settings(max_examples=30)
-@given(texts, st.integers(1, 15), settings_of_hulls)
-def test_rows_are_finite_whatever_the_words(sentences: list[list[str]], d: int, options: AnchorOptions) -> None:
-    types = WordTypes.of(sentences)
-    points, spelling = with_spelling(paper_points(types, d, options.hull, options), types, options)
-    assert len(points) == len(types.names)
-    assert 1 <= points.shape[1] <= d
-    assert np.isfinite(points).all()
-    unseen = spelling.predict(["Ω", "", "a-1"], np.array([1.0, 0.0, 0.0]))
-    assert unseen.shape == (3, points.shape[1])
-    assert np.isfinite(unseen).all()
+def spelt(name: str, capital: float) -> dict[str, float]:
+    """The features of a word in lower case that are not zero."""
+    found = {"capital": capital, "no capital": 1.0 - capital}
+    found["hyphen" if "-" in name else "no hyphen"] = 1.0
+    found["digit" if any(c.isdigit() for c in name) else "no digit"] = 1.0
+    found |= {"-" + name[i:]: 1.0 for i in range(max(len(name) - 3, 0), len(name))}
+    return {feature: value for feature, value in found.items() if value}
 
 
-@pytest.mark.parametrize("construction", CONSTRUCTIONS)
-@pytest.mark.parametrize("sentences", [[["a"]], [["a"]] * 5, [["a", "a"]], [["a"], ["b"], ["C"]]])
-def test_one_type_or_sentences_of_one_word(construction: Construction, sentences: list[list[str]]) -> None:
-    """All words stand in the same contexts, and so have one row."""
-    rows = paper_points(WordTypes.of(sentences), 2, construction, plain(construction))
-    assert abs(rows).max() > 0
-    assert rows == pytest.approx(np.tile(rows[0], (len(rows), 1)), abs=1e-7)
+@given(st.lists(any_word.map(str.lower), max_size=8), st.lists(any_word.map(str.lower), max_size=4), st.floats(0, 1))
+def test_features_are_those_spelt_by_hand(known: list[str], unseen: list[str], share: float) -> None:
+    features = spelling_features(known)
+    every = {name for word in known for name in spelt(word, 0.0)} | {"capital", "no capital"}
+    assert set(features.names) == every
+    assert len(features.names) == len(every)
+    words = known + unseen
+    matrix = spelling_counts(features, words, np.full(len(words), share))
+    assert matrix.shape == (len(words), len(every))
+    for row, name in zip(matrix.toarray(), words, strict=True):
+        found = {feature: value for feature, value in zip(features.names, row.tolist(), strict=True) if value}
+        assert found == {feature: value for feature, value in spelt(name, share).items() if feature in every}

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from functools import reduce
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent import EstimatorOptions, LatentHMM, WeightedAutomaton, load
+from spectral_latent import EstimatorOptions, LatentHMM, WeightedAutomaton
 from spectral_latent.automata import AutomatonOptions, Counted, strings_up_to
 from spectral_latent.automata.hankel import counts_of
 from spectral_latent.automata.options import AutomatonEstimator
@@ -141,22 +139,6 @@ def test_minimisation_finds_the_minimal_automaton(seed: int, m: int) -> None:
     assert found.distance(truth) < 1e-7
 
 
-def test_singular_values_are_those_of_the_hankel_matrix() -> None:
-    """Of a large block, with strings so long that their values are small."""
-    truth = probabilistic(5, 3, n=2, stop=0.6)
-    strings = ["".join(x) for x in strings_up_to("ab", 5)]
-    block = np.array([[truth(u + v) for v in strings] for u in strings])
-    np.testing.assert_allclose(truth.singular_values, np.linalg.svd(block)[1][:3], rtol=0.01)
-    balanced = truth.minimise()
-    # Both Gramians of a singular value automaton are diagonal.
-    forward = np.array([reduce(np.matmul, steps(balanced, u), balanced.initial) for u in strings])
-    np.testing.assert_allclose(forward.T @ forward, np.diag(truth.singular_values), atol=1e-3)
-
-
-def steps(automaton: WeightedAutomaton, string: str) -> list[np.ndarray]:
-    return [automaton.step[automaton.observations.known.index(x)] for x in string]
-
-
 @settings(max_examples=10)
 @given(seeds, st.integers(2, 5))
 def test_the_error_of_minimisation_is_bounded(seed: int, m: int) -> None:
@@ -232,18 +214,6 @@ def test_a_hidden_markov_model_as_an_automaton(estimator: str) -> None:
         np.testing.assert_allclose(values(small, data[:50]), values(automaton, data[:50]), atol=1e-9)
 
 
-def test_files_hold_automata_that_were_not_learnt_from_strings(tmp_path: Path) -> None:
-    automaton = WeightedAutomaton.train(["ab", "", "ba"] * 3, AutomatonOptions(n_states=2))
-    path = tmp_path / "model"
-    for each in (automaton.minimise(1), probabilistic(0, 2)):
-        each.save(path)
-        loaded = load(path)
-        assert isinstance(loaded, WeightedAutomaton) and loaded.options == each.options
-        assert values(loaded).tolist() == values(each).tolist()
-        loaded.save(tmp_path / "again")
-        assert (tmp_path / "again").read_bytes() == path.read_bytes()
-
-
 def test_what_cannot_be_learnt_is_refused() -> None:
     for nothing in ([], ["", ""]):
         with pytest.raises(EstimationError, match="no symbols"):
@@ -297,11 +267,6 @@ def test_strings_with_symbols_that_training_did_not_see_are_possible(estimator: 
     everything = (1.0 + found.unseen) * found.step.sum(axis=0)
     total = found.initial @ np.linalg.solve(np.eye(found.n_states) - everything, found.final)
     assert total == pytest.approx(1.0, abs=1e-6 if found.is_probabilistic else 0.05)
-
-
-def test_a_missing_symbol_is_no_symbol() -> None:
-    with pytest.raises(ValueError):
-        probabilistic(3, 2)(["a", None])
 
 
 def test_the_empty_string_has_at_least_its_share_of_the_floor() -> None:

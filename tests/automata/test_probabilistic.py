@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Iterable
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent import WeightedAutomaton
-from spectral_latent.automata import AutomatonOptions
+from spectral_latent.automata import AutomatonOptions, choice
 from spectral_latent.automata.hankel import Factorisation
 from spectral_latent.automata.probabilistic import Strings, climb, draw_automaton, log_likelihood, smooth
-from tests.automata.test_automata import SYMBOLS, draw, probabilistic, values
+from tests.automata.test_automata import SYMBOLS, draw, probabilistic
 
 ROWS = [(), (0,), (0, 1), (0, 1), (1, 2, 0), (2,)]
 
@@ -65,23 +66,27 @@ def test_the_likelihood_rises_and_smoothing_leaves_no_string_out() -> None:
     assert np.isfinite(log_likelihood(Strings.of([(2, 2, 2, 2, 2), (), (0,) * 40]), automaton))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1])
-def test_the_choice_is_as_good_as_each_number_of_states(seed: int, caplog: pytest.LogCaptureFixture) -> None:
-    truth = probabilistic(seed, 5)
-    train, test = draw(truth, 3_000, 1), draw(truth, 3_000, 2)
-    with caplog.at_level(logging.INFO, "spectral_latent.automata.choice"):
-        model = WeightedAutomaton.train(train, AutomatonOptions())
-    assert len(caplog.records) > 10  # it tells what it tried
-    best = float(model.log_probabilities(test).mean())
-    exact = float(np.log(values(truth, test)).mean())
-    assert exact - 0.02 < best < exact + 0.02
-    for m in (2, 4, 8):
-        for estimator in ("spectral", "em", "hmm"):
-            other = WeightedAutomaton.train(train, AutomatonOptions(m, estimator=estimator))  # type: ignore[arg-type]
-            assert best > float(other.log_probabilities(test).mean()) - 0.01
-    again = WeightedAutomaton.train(train, AutomatonOptions())
-    assert again.fingerprint == model.fingerprint
+@pytest.mark.parametrize(("behind", "goes_on"), [(0.4, True), (0.6, False)])
+def test_an_estimator_that_is_far_behind_is_given_up(
+    behind: float, goes_on: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By half a nat a held-out string, among automata with as many states; the likelihoods are made up."""
+    rows = [tuple(row) for row in np.random.default_rng(0).integers(0, 2, (400, 10)).tolist()]
+    tried: list[tuple[bool, int, int]] = []
+
+    def climb(strings: Strings, starts: Iterable[Factorisation], iterations: int, *others: Any, is_markov: bool) -> Any:
+        start = next(iter(starts))
+        tried.append((is_markov, len(start.initial), iterations))
+        return start, (40 * (-5.0 + len(start.initial) / 100 - (0.0 if is_markov else behind)),)
+
+    monkeypatch.setattr(choice, "climb", climb)
+    _, chosen, _ = choice.choose_automaton(
+        rows, 2, AutomatonOptions(random_starts=1), lambda _, strings: np.full(len(strings), -9.0)
+    )
+    of_em = [(m, iterations) for is_markov, m, iterations in tried if not is_markov]
+    assert of_em[0] == (4, 30) and ((16, 30) in of_em) == goes_on
+    assert any(iterations > 30 for _, iterations in of_em) == goes_on  # it is among the last
+    assert chosen.estimator == "hmm" and (True, 16, 30) in tried
 
 
 def test_too_few_strings_to_choose(caplog: pytest.LogCaptureFixture) -> None:

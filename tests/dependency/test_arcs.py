@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +14,11 @@ from hypothesis import strategies as st
 
 from spectral_latent.corpora import dependency_trees
 from spectral_latent.dependency import ArcModel, DependencyModel, DependencyOptions, preset
-from spectral_latent.dependency.arcs import _NEAR, ArcEvidence, _near, arc_choices, arcs_of
+from spectral_latent.dependency.arcs import _NEAR, ArcEvidence, _near, arcs_of
 from spectral_latent.dependency.options import check_together
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import score_attachments
-from spectral_latent.lexicon.choices import Choices, JudgeOptions, choice_loss
+from spectral_latent.lexicon.choices import JudgeOptions
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import IntArray
 from tests.dependency.test_model import TREES, random_treebank, read
@@ -40,44 +39,6 @@ def every_arc(rng: np.random.Generator, sizes: list[int]) -> Parts:
     ]
     sentence, begin, end = np.array(rows).T
     return Parts(sentence, begin, end, np.zeros_like(end), rng.uniform(0.01, 1.0, len(rows)))
-
-
-def examples_of(rng: np.random.Generator) -> Choices:
-    sizes = np.diff(EVIDENCE.start).tolist()
-    arcs = every_arc(rng, sizes)
-    heads = [head for sentence in SENTENCES[:2] for head in sentence.heads or ()]
-    return arc_choices(arcs, EVIDENCE, heads)
-
-
-@given(st.integers(0, 1000))
-def test_the_loss_is_that_of_a_choice_among_heads(seed: int) -> None:
-    """Against a loop over words, with weights of a few buckets."""
-    rng = np.random.default_rng(seed)
-    examples = examples_of(rng).to_learn_from(2.0)
-    weights = np.zeros(len(ArcModel.plain().weights))
-    weights[np.unique(examples.buckets)[::3]] = rng.normal(size=len(np.unique(examples.buckets)[::3]))
-    expected = 0.7 / 2 * float(weights @ weights)
-    for word, first in enumerate(examples.start[:-1].tolist()):
-        arcs = range(first, int(examples.start[word + 1]))
-        score = [1.3 * examples.log[arc] + sum(weights[b] for b in examples.buckets[arc]) for arc in arcs]
-        (right,) = (s for s, arc in zip(score, arcs, strict=True) if examples.is_right[arc])
-        expected -= 2.0 * (right - math.log(sum(map(math.exp, score))))
-    loss, gradient = choice_loss(examples, np.append(weights, 1.3), 0.7)
-    assert loss == pytest.approx(expected)
-    for at in (int(examples.buckets[0, 0]), int(examples.buckets[-1, -1]), len(weights)):
-        step = np.zeros(len(weights) + 1)
-        step[at] = 1e-5
-        ahead, behind = (choice_loss(examples, np.append(weights, 1.3) + sign * step, 0.7)[0] for sign in (1, -1))
-        assert gradient[at] == pytest.approx((ahead - behind) / 2e-5, rel=1e-4, abs=1e-6)
-
-
-def test_only_words_with_a_choice_and_their_head_are_learnt_from() -> None:
-    examples = examples_of(np.random.default_rng(0))
-    kept = examples.to_learn_from(1.0)
-    sizes = np.diff(kept.start)
-    right = np.add.reduceat(kept.is_right, kept.start[:-1])
-    assert (sizes > 1).all() and (right == 1).all()
-    assert 0 < len(sizes) <= len(EVIDENCE.words)
 
 
 def near_by_hand(heads: list[int], g: int, d: int) -> dict[str, int]:
@@ -175,7 +136,7 @@ def test_the_best_of_several_candidates_has_the_most_right_relations_expected() 
     several = model.with_members(lambda member: replace(member, options=replace(options, candidates=6)))
     assert model.relations is not None
     n_changed = 0
-    for sentence in treebank:
+    for sentence in treebank[:25]:
         bare = sentence.without_tree()
         mu = model.posteriors(bare)
         trees = [parse.tree for parse in model.parse_nbest(bare, 6)]

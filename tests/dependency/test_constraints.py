@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from spectral_latent import constituency
 from spectral_latent.dependency import (
     DependencyConstraints,
     DependencyModel,
@@ -14,7 +15,7 @@ from spectral_latent.dependency import (
 )
 from spectral_latent.dependency.decoding import make_arc_matrix
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.model import Partial
+from spectral_latent.model import Partial, complete
 from tests.dependency.trees import Heads, projective_trees, random_tree
 
 WORDS = ("b", "a", "b", "c")
@@ -28,7 +29,8 @@ CONSTRAINTS = [
 ]
 
 
-def exact_model() -> DependencyModel:
+@pytest.fixture(scope="module")
+def model() -> DependencyModel:
     """Learn from random trees a grammar that prunes nothing, with relations by the side of the head."""
     rng = np.random.default_rng(0)
     trees = []
@@ -46,11 +48,6 @@ def exact_model() -> DependencyModel:
         beam=0.0,
     )
     return DependencyModel.train(trees, exact)
-
-
-@pytest.fixture(scope="module")
-def model() -> DependencyModel:
-    return exact_model()
 
 
 def obeys(heads: Heads, constraints: DependencyConstraints) -> bool:
@@ -73,8 +70,12 @@ def test_arcs_have_the_posteriors_of_the_trees_that_obey(
         expected = np.zeros((5, 4))
         for heads, share in zip(trees, p / p.sum(), strict=True):
             expected[list(heads), np.arange(4)] += share
-        found = model.analyse([Partial(sentence, constraints)]).parts
-        np.testing.assert_allclose(make_arc_matrix(found, 4), expected, atol=1e-9)
+        parts = model.analyse([Partial(sentence, constraints)]).parts
+        np.testing.assert_allclose(make_arc_matrix(parts, 4), expected, atol=1e-9)
+        found = {tree.heads: p for tree, p in complete(model.parse_all([Partial(sentence, constraints)], 1000))}
+        assert sum(found.values()) == pytest.approx(1.0)
+        weights = dict(zip(trees, p / p.sum(), strict=True))
+        assert found == pytest.approx({heads: weights[heads] for heads in found}, abs=1e-6)
     parses = model.parse_nbest(sentence, 100, constraints=constraints)
     assert {parse.tree.heads for parse in parses} <= set(trees)
     assert not any(parse.is_fallback for parse in parses)
@@ -110,34 +111,41 @@ def test_known_relations_are_kept(model: DependencyModel) -> None:
     assert same.tree.relations[0] == "left"
 
 
-def test_constraints_that_contradict_each_other_are_refused() -> None:
-    with pytest.raises(ValueError, match="the words 1 and 3 both have the head 0"):
-        DependencyConstraints({1: 0, 3: 0})
-    with pytest.raises(ValueError, match="the arc 2 → 1 is required and forbidden"):
-        DependencyConstraints({1: 2}, forbidden=[(2, 1)])
-    with pytest.raises(ValueError, match="the word 2 is its own head"):
-        DependencyConstraints({2: 2})
-    with pytest.raises(ValueError, match="the heads of the words 1, 2, 3 are a cycle"):
-        DependencyConstraints({4: 1, 1: 2, 2: 3, 3: 1})
+@pytest.mark.parametrize(
+    ("heads", "forbidden"),
+    [({1: 0, 3: 0}, []), ({1: 2}, [(2, 1)]), ({2: 2}, []), ({4: 1, 1: 2, 2: 3, 3: 1}, [])],
+)
+def test_constraints_that_contradict_each_other_are_refused(heads: dict[int, int], forbidden: Any) -> None:
+    with pytest.raises(ValueError):
+        DependencyConstraints(heads, forbidden=forbidden)
 
 
-def test_constraints_beyond_the_sentence_or_the_parser_are_refused(model: DependencyModel) -> None:
-    wrong = {
-        "the arc 5 → 1 is not within the 4 words": DependencyConstraints({1: 5}),
-        "the arc 1 → 0 is not within": DependencyConstraints(forbidden=[(1, 0)]),
-        "no relation 'nsubj'; its relations are left, right": DependencyConstraints(relations={1: "nsubj"}),
-        "the relation 'left' is of word 5": DependencyConstraints(relations={5: "left"}),
-        "every head of the word 1 is forbidden": DependencyConstraints(forbidden=[(head, 1) for head in (0, 2, 3, 4)]),
-        "every tree has a forbidden arc": DependencyConstraints(
-            forbidden=[(0, 1), (0, 2), (3, 1), (3, 2), (4, 1), (4, 2)]
-        ),
-        "no word may be the root": DependencyConstraints(forbidden=[(0, word) for word in (1, 2, 3, 4)]),
-    }
-    for message, constraints in wrong.items():
-        with pytest.raises(ValueError, match=message):
-            model.parse(DependencySentence.of(WORDS), constraints=constraints)
-    with pytest.raises(TypeError, match="expected DependencyConstraints, got PhraseConstraints"):
-        model.parse(DependencySentence.of(WORDS), constraints=constituency.PhraseConstraints())  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        DependencyConstraints({1: 5}),
+        DependencyConstraints(forbidden=[(1, 0)]),
+        DependencyConstraints(relations={1: "nsubj"}),
+        DependencyConstraints(relations={5: "left"}),
+        DependencyConstraints(forbidden=[(head, 1) for head in (0, 2, 3, 4)]),
+        DependencyConstraints(forbidden=[(0, 1), (0, 2), (3, 1), (3, 2), (4, 1), (4, 2)]),
+        DependencyConstraints(forbidden=[(0, word) for word in (1, 2, 3, 4)]),
+    ],
+    ids=str,
+)
+def test_constraints_that_no_tree_obeys_are_refused(model: DependencyModel, constraints: DependencyConstraints) -> None:
+    with pytest.raises(ValueError):
+        model.parse(DependencySentence.of(WORDS), constraints=constraints)
+
+
+def test_trees_that_are_known_are_themselves(model: DependencyModel) -> None:
+    """So training on them is training on the trees."""
+    crossing = DependencySentence.of(WORDS, list("BABC")).with_heads((3, 0, 2, 1), ("right", "left", "left", "left"))
+    columns = (dict(enumerate(column, start=1)) for column in (crossing.heads or (), crossing.relations))
+    trees = [Partial(crossing.without_tree(), DependencyConstraints(*columns))]
+    assert list(complete(model.parse_all(trees, projective=False))) == [(crossing, 1.0)]
+    with pytest.raises(ValueError, match="cross"):
+        next(complete(model.parse_all(trees)))
 
 
 def test_fallbacks_are_flat_but_for_the_constraints() -> None:

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import itertools
-import math
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbol
 from spectral_latent.dependency.conversion import (
     DependencyTrees,
-    Role,
     Side,
     convert_trees,
     list_possible_rules,
     mark_right_heads,
 )
 from spectral_latent.estimation import EstimationError
-from spectral_latent.inference import tree_weights
-from spectral_latent.trees import Forest, SkeletalTrees, Vocabulary
-from tests.dependency.trees import Heads, children, is_tree, random_model, random_tree, star
-from tests.oracles import Lpcfg, Tree, nested
+from spectral_latent.trees import SkeletalTrees, Vocabulary
+from tests.dependency.trees import Heads, children, is_tree, star
+from tests.oracles import Tree, nested
 
 LONGEST = 5
 SIDES: list[Side] = ["left", "right"]
@@ -114,25 +110,6 @@ def test_every_tree_has_the_s_tree_of_the_definition(first: Side) -> None:
     assert nested(places) == [named(labelled(heads, first), labels) for heads in EVERY_TREE]
 
 
-@given(st.lists(st.tuples(seeds, st.integers(1, 40)), min_size=1, max_size=5), st.sampled_from(SIDES), st.booleans())
-def test_trees_of_any_arity_can_be_read_back(sizes: list[tuple[int, int]], first: Side, refined: bool) -> None:
-    trees = [random_tree(np.random.default_rng(seed), n) for seed, n in sizes] + [star(7, 0), star(0, 7), star(5, 3)]
-    found = converted(trees, Attachment(first, refined))
-    assert heads_of(found) == trees
-    lists = {name: getattr(found.trees, name).tolist() for name in ("symbol", "left", "right", "terminal", "root")}
-    assert SkeletalTrees.of(**lists).n_nodes == sum(2 * len(heads) - 1 for heads in trees)
-
-
-def mirrored(tree: Tree, n: int) -> Tree:
-    """Left for right, in places, labels and nodes."""
-    label, *rest = tree
-    other: dict[Role, Role] = {"left": "right", "right": "left", "complete": "complete"}
-    name = label._replace(role=other[label.role])
-    if isinstance(rest[0], int):
-        return name, n - 1 - rest[0]
-    return name, *(mirrored(part, n) for part in reversed(rest))
-
-
 def test_a_deep_and_a_wide_tree() -> None:
     n = 3000
     for heads in (tuple(range(n)), (*range(2, n + 1), 0), star(0, n - 1), star(n - 1, 0), star(n // 2, n // 2)):
@@ -165,81 +142,7 @@ def test_possible_rules_are_those_that_trees_have(first: Side, refined: bool) ->
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Probabilities
-
-
-def weights(model: Lpcfg, trees: SkeletalTrees) -> np.ndarray:
-    operators = model.operators()
-    found = tree_weights(operators, Forest.of_trees(trees, operators.rules))
-    return found.sign * np.exp(found.log)
-
-
-def starts(trees: list[Heads]) -> list[tuple[Heads, int]]:
-    return list(zip(trees, np.cumsum([0, *map(len, trees)]).tolist(), strict=False))
-
-
-def at(tree: Tree, start: int) -> Tree:
-    """The s-tree with its places moved."""
-    label, *rest = tree
-    return (label, *(part + start if isinstance(part, int) else at(part, start) for part in rest))
-
-
-@pytest.mark.parametrize("first", SIDES)
-def test_latent_dependency_trees_are_a_grammar_whose_heads_keep_their_state(first: Side) -> None:
-    """p(words | tree) of the model's definition, times a number for every stop and step by hand."""
-    rng = np.random.default_rng(3)
-    k, v = 3, 4
-    model = random_model(rng, k, v, stationary=False)
-    roles: list[Role] = ["complete", "left", "right"]
-    labels = Vocabulary(HeadSymbol("", role) for role in roles)
-    stop = dict(zip(roles, rng.uniform(0.2, 1.0, 3), strict=True))
-    rules, _ = list_possible_rules(labels.names, Attachment(first, symbols_have_tags=False))
-    t = {}
-    for above, left, right in rules.tolist():
-        if labels.names[left].role == "complete" and labels.names[right].role != "complete":
-            table = np.einsum("ac,ba->abc", np.eye(k), model.left)
-        else:
-            table = np.einsum("ab,ca->abc", np.eye(k), model.right)
-        t[above, left, right] = stop[roles[above]] * table
-    q = {(a, x): model.emission[x] for a in range(3) for x in range(v)}
-    pi = [model.initial * (role == "complete") for role in roles]
-    grammar = Lpcfg([k] * 3, pi, q, {}, t)
-    trees = converted(EVERY_TREE, Attachment(first, symbols_have_tags=False), labels).trees
-    words = rng.integers(0, v, sum(map(len, EVERY_TREE)))
-    worded = SkeletalTrees(
-        trees.symbol, trees.left, trees.right, np.where(trees.is_leaf, words[trees.terminal], -1), trees.root
-    )
-    wanted = []
-    for heads, i in starts(EVERY_TREE):
-        below = [[len(mine) for mine in children(heads, word)] for word in range(1, len(heads) + 1)]
-        steps = [stop["complete"] for counts in below if sum(counts)]
-        for left, right in below:
-            earlier, later = (left, right) if first == "left" else (right, left)
-            steps += [stop[first]] * max(earlier - 1, 0)
-            steps += [stop[SIDES[first == "left"]]] * (later if earlier else max(later - 1, 0))
-        wanted.append(model.probability((tuple(words[i : i + len(heads)].tolist()), heads)) * math.prod(steps))
-    assert weights(grammar, worded) == pytest.approx(np.array(wanted), rel=1e-12)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
 # What is refused
-
-
-@pytest.mark.parametrize(
-    ("heads", "message"),
-    [
-        (None, "has no heads"),
-        ((2, 1, 0), "cycle"),
-        ((0, 0, 2), "has 2 roots"),
-        ((0, 4, 1), "word 2: head 4"),
-        ((0, 1), "has 2 heads for 3 words"),
-    ],
-)
-def test_what_is_no_tree_is_refused(heads: tuple[int, ...] | None, message: str) -> None:
-    good = DependencySentence.of(["w"]).with_heads((0,))
-    wrong = DependencySentence.of(["w", "w", "w"]).with_heads(heads)
-    with pytest.raises(EstimationError, match=rf"sentence 2 \(w w w\).*{message}"):
-        convert_trees([good, wrong], [["A"], ["A"] * 3], Attachment(), Vocabulary())
 
 
 def test_every_array_of_heads_is_a_tree_or_refused() -> None:

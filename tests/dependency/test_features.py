@@ -1,33 +1,23 @@
-"""Features against loops over heads, and what they carry: exact moments give exact probabilities."""
+"""Features against loops over heads."""
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.papers.known_grammars import change_basis
-from benchmarks.papers.weighted_nodes import estimate_from_nodes
-from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbol
+from spectral_latent.dependency import Attachment, DependencySentence
 from spectral_latent.dependency.conversion import Side, compute_dependency_features, convert_trees
 from spectral_latent.estimation import (
-    EstimatorOptions,
-    FeatureColumns,
-    Shard,
     inside_templates,
     outside_templates,
 )
-from spectral_latent.inference import tree_weights
-from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import Forest, SkeletalTrees, Vocabulary
-from tests.dependency.trees import Heads, LatentTrees, children, random_model, random_tree
+from spectral_latent.trees import Vocabulary
+from tests.dependency.trees import Heads, children, random_tree
 
 SIDES: list[Side] = ["left", "right"]
 
@@ -130,105 +120,3 @@ def test_columns_tell_apart_what_the_definitions_do(seed: int, sizes: list[int],
     for columns, by_core, by_definition in zip((found.inside, found.outside), core, own, strict=True):
         templates = [*(column.tolist() for column in by_core.values()), *by_definition]
         assert Counter(map(partition, columns.T.tolist())) == Counter(map(partition, templates))
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Whole populations of sentences of three tags: A has up to two children on either side, B on the right of A may have C
-# on its own left.  Latent states are those of `LatentTrees`; neither the tree nor its tags depend on them.  How many
-# children are still to come is latent too; that B is likelier close to A than far from it lets features tell.
-
-K, V = 2, 2
-EXACT = EstimatorOptions(n_states=16, scaling=None, smoothing=None, cutoff=1e-9)
-
-
-class Shape(NamedTuple):
-    """A tree without words, and p(tree, tags)."""
-
-    tags: str
-    heads: Heads
-    p: float
-
-
-def put_together(tag: str, left: Sequence[Shape], right: Sequence[Shape], p: float) -> Shape:
-    """A word of this tag with children whose shapes are given in order."""
-    head = sum(len(part.tags) for part in left) + 1
-    tags, heads = "", list[int]()
-    for part in (*left, None, *right):
-        if part is None:
-            tags, heads = tags + tag, [*heads, 0]
-        else:
-            heads += [h + len(tags) if h else head for h in part.heads]
-            tags += part.tags
-    return Shape(tags, tuple(heads), p * math.prod(part.p for part in (*left, *right)))
-
-
-def shapes(rng: np.random.Generator) -> list[Shape]:
-    """All trees over tags."""
-    c, b = Shape("C", (0,), 1.0), Shape("B", (0,), 1.0)
-    stop = rng.uniform(0.3, 0.7)
-    right_b = [b._replace(p=stop), put_together("B", [c], [], 1 - stop)]
-    by_side = []
-    for of_b in ([b], right_b):
-        p_count, p_b = rng.dirichlet(np.full(3, 5.0)).tolist(), (0.2, 0.7)
-        close, far = ([c._replace(p=1 - p), *(shape._replace(p=shape.p * p) for shape in of_b)] for p in p_b)
-        slots: list[list[list[Shape]]] = [[], [far], [close, far]]  # the last child is far, if it is the only one too
-        by_side.append([(seq, p) for n, p in zip(slots, p_count, strict=True) for seq in itertools.product(*n)])
-    pairs = itertools.product(*by_side)
-    return [put_together("A", left[::-1], right, p * q) for (left, p), (right, q) in pairs]
-
-
-class Population(NamedTuple):
-    """All sentences of a model: s-trees over words, their probabilities, and what an estimator is given."""
-
-    trees: SkeletalTrees
-    p: np.ndarray
-    features: FeatureColumns
-
-    @staticmethod
-    def of(model: LatentTrees, every: list[Shape], attachment: Attachment) -> Population:
-        """Words are pairs of a tag and what the model emits."""
-        drawn: list[tuple[Shape, tuple[int, ...]]] = []
-        p: list[float] = []
-        for shape in every:
-            table = shape.p * model.sentences(shape.heads)
-            drawn += [(shape, words) for words in np.ndindex(*table.shape)]
-            p += table.ravel().tolist()
-        records = (DependencySentence.of(list(shape.tags)).with_heads(shape.heads) for shape, _ in drawn)
-        converted = convert_trees(records, [shape.tags for shape, _ in drawn], attachment, Vocabulary[HeadSymbol]())
-        tag = np.array([ord(name) - ord("A") for shape, _ in drawn for name in shape.tags])
-        word = tag * len(model.emission) + np.array([x for _, words in drawn for x in words])
-        trees = converted.over(word)
-        return Population(trees, np.array(p), compute_dependency_features(converted, tag, word))
-
-    def estimated(self, options: EstimatorOptions = EXACT) -> ObservableOperators:
-        """By the default estimator, from moments in which every sentence has its probability as its weight."""
-        weights = self.p[self.trees.tree]
-        return estimate_from_nodes(Shard.of(self.trees, self.features), weights, options)
-
-    def estimates(self, operators: ObservableOperators) -> np.ndarray:
-        found = tree_weights(operators, Forest.of_trees(self.trees, operators.rules))
-        return found.sign * np.exp(found.log)
-
-
-def singular(model: LatentTrees, side: Side) -> LatentTrees:
-    """T of rank one on this side: the states of children do not depend on their parents'."""
-    table = getattr(model, side)
-    return model._replace(**{side: np.repeat(table[:, :1], K, axis=1)})
-
-
-@pytest.mark.parametrize("first", SIDES)
-@pytest.mark.parametrize("is_singular", [False, True], ids=["T", "singular T"])
-def test_exact_moments_give_exact_probabilities_of_every_shape(is_singular: bool, first: Side) -> None:
-    """By the default estimator, which does not invert T; in any basis; and not if it has one state alone."""
-    rng = np.random.default_rng(1)
-    model = random_model(rng, K, V, stationary=False)
-    if is_singular:
-        model = singular(model, "left" if first == "right" else "right")
-    population = Population.of(model, shapes(rng), Attachment(first))
-    assert population.p.sum() == pytest.approx(1.0)
-    operators = population.estimated()
-    assert population.estimates(operators) == pytest.approx(population.p, rel=1e-8)
-    bases = [np.linalg.qr(rng.normal(size=(m, m)))[0] * rng.uniform(0.5, 2.0, m) for m in operators.states]
-    assert population.estimates(change_basis(operators, bases)) == pytest.approx(population.p, rel=1e-8)
-    plain = population.estimated(EstimatorOptions(n_states=1, scaling=None, smoothing=None))
-    assert np.abs(population.estimates(plain) - population.p).sum() > 0.02

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from spectral_latent.corpora import dependency_trees
 from spectral_latent.dependency import (
@@ -23,13 +21,14 @@ from spectral_latent.dependency import (
     HeadSymbol,
     prepare,
 )
-from spectral_latent.estimation import EstimationError, EstimatorOptions, estimate
-from spectral_latent.evaluation import AttachmentScore, score_attachments
+from spectral_latent.estimation import EstimationError, EstimatorOptions
+from spectral_latent.evaluation import score_attachments
 from spectral_latent.grammar import MarginalName
 from spectral_latent.inference import SignedLog
 from spectral_latent.lexicon import SpellingModel
+from tests.conformance.treebank import DEPENDENCIES
 from tests.dependency.trees import Heads, is_tree, projective_trees, random_tree
-from tests.streams import Watch, make_shards
+from tests.streams import make_shards
 
 TREES = """
 the/DT/2 dog/NN/3 sees/VBZ/0 a/DT/5 cat/NN/3 ././3
@@ -39,7 +38,6 @@ Mary/NNP/2 sleeps/VBZ/0 ././2
 a/DT/2 hearing/NN/4 is/VBZ/4 scheduled/VBN/0 on/IN/2 it/PRP/5 today/NN/4 ././4
 silence/NN/0
 """
-CROSSING = 4  # "on it" hangs from the hearing
 
 
 def read(text: str) -> list[DependencySentence]:
@@ -73,14 +71,6 @@ def model(trees: list[DependencySentence]) -> DependencyModel:
     return DependencyModel.train(trees, DependencyOptions(estimator=EstimatorOptions(n_states=4)))
 
 
-def test_training_sentences_are_parsed_as_seen(model: DependencyModel, trees: list[DependencySentence]) -> None:
-    for number, tree in enumerate(trees[:6]):
-        parse = model.parse(tree)
-        assert parse.tree.forms == tree.forms and parse.sign == 1
-        assert parse.tree.is_projective()
-        assert (parse.tree.heads == tree.heads) == (number != CROSSING)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Against the enumeration of all trees.  Random treebanks that have every rule and every word with every tag, so that no
 # tree is left out of the forests.
@@ -100,16 +90,11 @@ def random_treebank(seed: int, n: int = 150) -> list[DependencySentence]:
 
 
 UNPRUNED = DependencyOptions(threshold=0.0, beam=0.0, fragments=0.0, floor=None, estimator=EstimatorOptions(n_states=4))
-VARIANTS = {
-    "refined, left first": replace(UNPRUNED, attachment=Attachment("left")),
-    "unrefined": replace(UNPRUNED, attachment=Attachment(symbols_have_tags=False)),
-    "probabilities": replace(UNPRUNED, estimator=EstimatorOptions("clusters-em", n_states=3)),
-}
 
 
-@pytest.fixture(scope="module", params=VARIANTS)
+@pytest.fixture(scope="module", params=[Attachment("left"), Attachment(symbols_have_tags=False)])
 def unpruned(request: pytest.FixtureRequest) -> DependencyModel:
-    found = DependencyModel.train(random_treebank(0), VARIANTS[request.param])
+    found = DependencyModel.train(random_treebank(0), replace(UNPRUNED, attachment=request.param))
     assert found.grammar.seen.all()
     return found
 
@@ -134,7 +119,7 @@ def sentence_of(rng: np.random.Generator, n: int) -> DependencySentence:
 
 def test_arc_marginals_and_totals_are_sums_of_scores(unpruned: DependencyModel) -> None:
     rng = np.random.default_rng(1)
-    for n in (1, 2, 3, 4, 5):
+    for n in (1, 2, 3, 4):
         sentence = sentence_of(rng, n)
         every = projective_trees(n)
         weights = numbers(unpruned.score(sentence.with_heads(heads) for heads in every))
@@ -148,24 +133,10 @@ def test_arc_marginals_and_totals_are_sums_of_scores(unpruned: DependencyModel) 
     assert unpruned.log_probabilities([]).shape == (0,)
 
 
-def test_without_tags_marginals_are_sums_over_tags_too(unpruned: DependencyModel) -> None:
-    rng = np.random.default_rng(2)
-    for n in (1, 2, 3, 4):
-        forms = rng.choice(WORDS, n).tolist()
-        every = projective_trees(n)
-        tags = (
-            list(itertools.product("AB", repeat=n)) if unpruned.options.attachment.symbols_have_tags else [("_",) * n]
-        )
-        trees = [DependencySentence.of(forms, names).with_heads(heads) for heads in every for names in tags]
-        weights = numbers(unpruned.score(trees)).reshape(len(every), len(tags)).sum(axis=1)
-        found = signed(unpruned).posteriors(DependencySentence.of(forms))
-        expected = marginals_of(every, weights, n)
-        assert np.abs(found * weights.sum() - expected).max() < 1e-9 * np.abs(weights).sum()
-
-
 def test_words_without_tags_get_the_likeliest() -> None:
     """By brute force over trees and tags; those given stay."""
-    model, rng = DependencyModel.train(random_treebank(5), VARIANTS["probabilities"]), np.random.default_rng(5)
+    options = replace(UNPRUNED, estimator=EstimatorOptions("clusters-em", n_states=3))
+    model, rng = DependencyModel.train(random_treebank(5), options), np.random.default_rng(5)
     for n in (1, 2, 3):
         forms = rng.choice(WORDS, n).tolist()
         every = list(itertools.product(projective_trees(n), itertools.product("AB", repeat=n)))
@@ -178,34 +149,6 @@ def test_words_without_tags_get_the_likeliest() -> None:
             parse = model.parse(DependencySentence.of(forms, list(given_tags)))
             assert parse.tree.upos == expected
             assert parse.log == pytest.approx(model.score([parse.tree]).log[0])
-
-
-def test_trees_of_many_sentences_have_the_posteriors_and_scores_that_each_has_alone(unpruned: DependencyModel) -> None:
-    """More sentences than a batch has, and several trees of each, which need not follow each other."""
-    rng = np.random.default_rng(8)
-    sentences = [sentence_of(rng, n) for n in rng.integers(1, 5, 20)]
-    trees = [each.with_heads(heads) for each in sentences for heads in projective_trees(len(each.forms))[:3]]
-    trees = [trees[at] for at in rng.permutation(len(trees))]
-    alone = [unpruned.part_posteriors([tree])[0].tolist() for tree in trees]
-    assert [row.tolist() for row in unpruned.part_posteriors(trees)] == alone
-    weights = [unpruned.score([tree]) for tree in trees]
-    found = unpruned.score(trees)
-    assert found.sign.tolist() == [int(weight.sign[0]) for weight in weights]
-    np.testing.assert_allclose(found.log, [weight.log[0] for weight in weights], rtol=1e-12)
-
-
-def test_posteriors_of_trees_are_under_their_own_tags(model: DependencyModel) -> None:
-    """In any order, also where several words hang from the root; heads that are missing or no words are refused."""
-    as_verb = plain("Mary/NNP house/VBZ ./.").with_heads((2, 0, 2))
-    as_noun = plain("Mary/NNP house/NNP ./.").with_heads((0, 0, 2))
-    one_by_one = [model.part_posteriors([tree])[0].tolist() for tree in (as_verb, as_noun)]
-    assert one_by_one[0] != one_by_one[1]
-    assert [row.tolist() for row in model.part_posteriors([as_verb, as_noun])] == one_by_one
-    assert [row.tolist() for row in model.part_posteriors([as_noun, as_verb])] == one_by_one[::-1]
-    with pytest.raises(EstimationError, match=r"sentence 2 .* has no heads"):
-        model.part_posteriors([as_verb, as_noun.without_tree()])
-    with pytest.raises(EstimationError, match="word 1: head 4 is neither 0 nor a word of it"):
-        model.part_posteriors([as_verb.with_heads((4, 0, 2))])
 
 
 def best(mu: np.ndarray, trees: Iterable[Heads]) -> tuple[float, Heads]:
@@ -252,46 +195,17 @@ def test_marginals_are_taken_by_absolute_value_unless_asked_otherwise(name: Marg
 # Scores
 
 
-def test_trees_that_are_not_projective_are_learnt_from_and_scored(
-    model: DependencyModel, trees: list[DependencySentence]
-) -> None:
-    crossing = trees[CROSSING]
-    assert not crossing.is_projective()
-    assert crossing.heads is not None
-    straight = crossing.with_heads((2, 4, 4, 0, 4, 5, 4, 4))
-    weight = model.score([crossing, straight])
-    assert weight.sign.tolist() == [1, 1] and weight.log[0] > weight.log[1]
-    assert model.parse(crossing).tree.is_projective()
-
-
-def test_a_tree_with_a_tag_never_seen_has_weight_zero(model: DependencyModel) -> None:
-    weight = model.score(read("\n".join(f"Mary/{tag}/2 sleeps/VBZ/0 ././2" for tag in ("NEW", "NNP", "_"))))
-    np.testing.assert_array_equal(weight.sign, [0, 1, 0])
-
-
-def test_arcs_never_seen_have_some_weight_unless_none_are_counted(trees: list[DependencySentence]) -> None:
-    rare = read("Mary/NNP/2 sleeps/VBZ/0 Mary/NNP/2 ././2")
-    for unseen, sign in ((0.5, 1), (0.0, 0)):
-        (training,) = prepare(trees, [DependencyOptions(estimator=EstimatorOptions(n_states=2), unseen=unseen)])
-        assert training.coarse.score(rare).sign.tolist() == [sign]
-
-
-@pytest.mark.parametrize("attachment", [Attachment("left"), Attachment(symbols_have_tags=False)])
-def test_rules_never_seen_are_counted_as_a_loop_over_nodes_counts_them(
-    attachment: Attachment, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rules_never_seen_are_counted_as_a_loop_over_nodes_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts are of rules, of all shards; the loop looks at the label and side of every dependant."""
     make_shards(monkeypatch, 60, in_files=False)
-    options = DependencyOptions(attachment=attachment, unseen=0.75)
-    (training,) = prepare(random_treebank(3), [options])
+    (training,) = prepare(random_treebank(3), [DependencyOptions(attachment=Attachment("left"), unseen=0.75)])
     labels, found = training.coarse.symbols, training.treebank.priors.rules
     assert found is not None and len(training.treebank.shards) > 5
     counts: dict[str, Counter[HeadSymbol]] = {"left": Counter(), "right": Counter()}
     for sentence in random_treebank(3):
         for word, head in enumerate(sentence.heads or (), start=1):
             if head:
-                tag = sentence.xpos[word - 1] if attachment.symbols_have_tags else ""
-                counts["left" if word < head else "right"][HeadSymbol(tag, "complete")] += 1
+                counts["left" if word < head else "right"][HeadSymbol(sentence.xpos[word - 1], "complete")] += 1
     weights: dict[HeadSymbol, dict[tuple[HeadSymbol, ...], float]] = defaultdict(dict)
     for number in found.rules.binary.tolist():
         rule = tuple(labels[symbol] for symbol in number)
@@ -305,44 +219,8 @@ def test_rules_never_seen_are_counted_as_a_loop_over_nodes_counts_them(
     assert set(total) == {labels[a] for a in training.treebank.counts.rules.binary[:, 0].tolist()}
 
 
-def test_floored_scores_are_positive_where_the_coarse_grammar_has_the_tree() -> None:
-    """Of random trees, some of which have negative estimates."""
-    every, signs = random_treebank(1), []
-    for floor in (0.01, None):
-        options = DependencyOptions(estimator=EstimatorOptions(n_states=8, smoothing=None), floor=floor)
-        (training,) = prepare(random_treebank(0), [options])
-        signs.append(training.estimate().score(every).sign)
-    np.testing.assert_array_equal(signs[0], training.coarse.score(every).sign)
-    assert (signs[0] >= 0).all() and (signs[1] < 0).any()
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Words and tags
-
-
-@settings(max_examples=25)
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(["the", "dog", "(", "Zürich", "東京", "3.14", "\x00", "a b", "_"]),
-            st.sampled_from(["DT", "NN", "VBZ", "_", "NEW"]),
-        ),
-        min_size=1,
-        max_size=7,
-    )
-)
-def test_every_sentence_gets_a_projective_tree_over_its_words(
-    model: DependencyModel, tokens: list[tuple[str, str]]
-) -> None:
-    """Words seen or not, with tags seen or not, or with tags that they never had."""
-    sentence = DependencySentence.of([word for word, _ in tokens], [tag for _, tag in tokens])
-    for parse in (model.parse(sentence), *model.parse_nbest(sentence, 3)):
-        assert parse.tree.forms == sentence.forms
-        for tag, found in zip(sentence.upos, parse.tree.upos, strict=True):
-            assert found == tag if tag != "_" else found in model.grammar.tags
-        assert parse.tree.is_projective() and len(parse.tree.roots) == 1
-        assert not parse.is_fallback
-    assert is_tree(model.parse(sentence, projective=False).tree.heads or ())
 
 
 def tagged(columns: dict[str, str]) -> DependencySentence:
@@ -362,17 +240,6 @@ def test_the_first_word_opens_a_sentence_wherever_its_leaf_stands(monkeypatch: p
     DependencyModel.train(read("a/X/3 b/X/4 c/X/4 d/X/0\ne/X/2 f/X/0"))
     assert sorted(told) == [("a", True), ("b", False), ("c", False), ("d", False), ("e", True), ("f", False)]
     assert [word for word, _ in told][:4] != ["a", "b", "c", "d"]
-
-
-def test_the_other_column_of_tags_is_used_where_one_is_blank() -> None:
-    model = DependencyModel.train([tagged({"upos": "X Y"})] * 3)
-    assert model.options.tags == "upos" and model.grammar.tags == ["X", "Y"]
-    both = tagged({"upos": "X Y", "xpos": "V W"})
-    assert DependencyModel.train([both]).grammar.tags == ["X", "Y"]
-    assert DependencyModel.train([both], DependencyOptions(tags="xpos")).grammar.tags == ["V", "W"]
-    assert DependencyModel.train([tagged({"xpos": "V W"})]).options.tags == "xpos"
-    nothing = DependencyModel.train([tagged({})] * 3)
-    assert nothing.grammar.tags == ["_"] and nothing.parse(tagged({})).sign == 1
 
 
 @pytest.mark.parametrize(
@@ -403,14 +270,6 @@ def test_a_word_is_parsed_with_the_tag_that_it_was_learned_with() -> None:
     assert model.parse(gap.without_tree()).tree.upos == ("X", "W")
 
 
-def test_tags_may_take_the_place_of_words(trees: list[DependencySentence]) -> None:
-    model = DependencyModel.train(trees, DependencyOptions(words="upos"))
-    one, other = plain("the/DT dog/NN sees/VBZ a/DT cat/NN"), plain("these/DT are/NN other/VBZ words/DT here/NN")
-    np.testing.assert_array_equal(model.posteriors(one), model.posteriors(other))
-    assert model.parse(other).tree.heads == (2, 3, 0, 5, 3)
-    assert model.score([model.parse(other).tree]).sign.tolist() == [1]
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Edges
 
@@ -430,90 +289,61 @@ def test_a_sentence_beyond_the_grammar_is_a_marked_flat_tree() -> None:
 
 
 def test_long_sentences_neither_under_nor_overflow(model: DependencyModel) -> None:
-    long = plain("the/DT dog/NN sees/VBZ " + " ".join(f"a/DT new{i}/NN of/IN" for i in range(82)) + " Mary/NNP")
-    assert len(long.forms) == 250
+    long = plain("the/DT dog/NN sees/VBZ " + " ".join(f"a/DT new{i}/NN of/IN" for i in range(60)) + " Mary/NNP")
     parse = model.parse(long)
-    assert parse.tree.is_projective() and not parse.is_fallback
-    assert parse.sign == 1 and np.isfinite(parse.log) and parse.log < -700
-    mu = model.posteriors(long)
-    np.testing.assert_allclose(mu.sum(axis=0), 1.0, atol=1e-8)
+    assert not parse.is_fallback and parse.sign == 1 and -np.inf < parse.log < -500
+    np.testing.assert_allclose(model.posteriors(long).sum(axis=0), 1.0, atol=1e-8)
 
 
-def test_all_crossing_trees_are_parsed_as_each_one(model: DependencyModel, trees: list[DependencySentence]) -> None:
-    sentences = [*(tree.without_tree() for tree in trees[:6]), plain("the dog sleeps"), plain("x/?? y/??")]
-    together = model.parse_all(sentences, projective=False, jobs=2)
-    assert [first for first, *_ in together] == [model.parse(each, projective=False) for each in sentences]
-    with pytest.raises(ValueError, match=r"n_best must be 1 .* not 2"):
-        model.parse_all(sentences, 2, projective=False)
-
-
-def test_bad_requests_are_refused(model: DependencyModel) -> None:
-    for call in (model.posteriors, lambda sentence: model.parse_nbest(sentence, 2)):
-        with pytest.raises(ValueError, match="empty sentence"):
-            call(DependencySentence.of([]))
-    for heads, message in ((None, "has no heads"), ((2, 1), "cycle"), ((0, 3), "head 3 is"), ((0, 0), "2 roots")):
-        with pytest.raises(EstimationError, match=rf"sentence 2 \(a b\).* {message}"):
-            DependencyModel.train([tagged({}), tagged({}).with_heads(heads)])
-        with pytest.raises(EstimationError, match=message):
-            model.score([tagged({}).with_heads(heads)])
+@pytest.mark.parametrize("heads", [None, (2, 1), (0, 3), (0, 0)])
+def test_what_is_no_tree_is_refused(heads: Heads | None, model: DependencyModel) -> None:
+    wrong = tagged({}).with_heads(heads)
+    with pytest.raises(EstimationError, match=r"sentence 2 \(a b\)"):
+        DependencyModel.train([tagged({}), wrong])
+    with pytest.raises(EstimationError):
+        model.score([wrong])
+    if heads in (None, (0, 3)):  # arcs may be asked for alone
+        with pytest.raises(EstimationError, match="2"):
+            model.part_posteriors([tagged({}).with_heads((0, 1)), wrong])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Files and processes
+# Several grammars
+
+SMALL = DependencyOptions(estimator=EstimatorOptions("clusters-em", n_states=3, iterations=2))
 
 
-def test_a_treebank_that_is_read_is_not_held(trees: list[DependencySentence], monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for a shard of it, and the first sentence."""
-    watch = Watch()
-    make_shards(monkeypatch, 60, in_files=False)
-    model = DependencyModel.train(watch.stream(trees * 4), DependencyOptions(estimator=EstimatorOptions(n_states=2)))
-    assert watch.read == 4 * len(trees) and watch.most <= 10
-    assert model.score(trees[:1]).sign.tolist() == [1]
+def test_posteriors_are_means_over_the_grammars_that_derive_a_sentence() -> None:
+    model = DependencyModel.train(DEPENDENCIES, [SMALL, replace(SMALL, attachment=Attachment("left"))])
+    one, other = (DependencyModel((member,), model.relations) for member in model.members)
+    empty = other.grammar.with_operators(replace(other.grammar.operators, leaf=0.0 * other.grammar.operators.leaf))
+    for sentence in (tree.without_tree() for tree in DEPENDENCIES[:6]):
+        mean = (one.posteriors(sentence) + other.posteriors(sentence)) / 2
+        np.testing.assert_allclose(model.posteriors(sentence), mean, atol=1e-12)
+        alone = replace(model, members=(one.grammar, empty))
+        np.testing.assert_allclose(alone.posteriors(sentence), one.posteriors(sentence), atol=1e-12)
 
 
-def test_errors_number_sentences_of_all_shards(
-    trees: list[DependencySentence], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_shards(monkeypatch, 40, in_files=False)
-    broken = [*trees[:20], trees[0].with_heads((2, 1, 0, 5, 3, 3)), *trees]
-    with pytest.raises(EstimationError, match=r"sentence 21 \(the dog sees a cat \.\): its heads make a cycle"):
-        DependencyModel.train(iter(broken))
+def test_grammars_that_do_not_fit_together_are_refused() -> None:
+    for name, other in (
+        ("tags", replace(SMALL, tags="xpos")),
+        ("words", replace(SMALL, words="upos")),
+        ("symbols_have_tags", replace(SMALL, attachment=Attachment(symbols_have_tags=False))),
+    ):
+        with pytest.raises(ValueError, match=name):
+            DependencyModel.train(DEPENDENCIES, [SMALL, other])
+    with pytest.raises(ValueError, match="at least one"):
+        DependencyModel.train(DEPENDENCIES, [])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # A treebank
 
 
-def parsed(model: DependencyModel, gold: list[DependencySentence]) -> AttachmentScore:
-    """Score the parses of every fourth sentence, whose tags are given."""
-    parses = model.parse_all(tree.without_tree() for tree in gold[::4])
-    return score_attachments(gold[::4], [parse.tree for parse, *_ in parses])
-
-
-@pytest.mark.corpus
-def test_treebank_sample_dev_floor(require_corpus: Callable[[str], Any]) -> None:
-    """Guards the attachment of words without labels, which this treebank lacks; measured 85.6 and 87.5.
-
-    0.7 % of the trees have a head that was never seen to have its children on such sides; the plain grammar lacks them.
-    """
-    require_corpus("dependency_treebank")
-    (training,) = prepare(dependency_trees("nltk:dependency_treebank:train"), [DependencyOptions()])
-    dev = list(dependency_trees("nltk:dependency_treebank:dev"))
-    spectral, em = (
-        DependencyModel((training.coarse.with_operators(estimate(training.treebank, options).operators),))
-        for options in (EstimatorOptions(), EstimatorOptions("clusters-em", smoothing=5.0))
-    )
-    weight, least = spectral.score(dev), training.coarse.score(dev)
-    assert np.mean(weight.sign <= 0) <= 0.01
-    both = (weight.sign > 0) & (least.sign > 0)
-    assert weight.log[both].sum() > least.log[both].sum()
-    assert parsed(spectral, dev).uas_no_punctuation >= 85.2
-    assert parsed(em, dev).uas_no_punctuation >= 87.1
-
-
 def test_english_web_treebank_dev_floor(shared_file: Callable[[str], Path]) -> None:
     """Guards attachment with labels, by default options from the first 2,000 sentences; measured 80.3 and 77.2."""
     train, dev = (dependency_trees(shared_file(f"ud/en_ewt/en_ewt-ud-{part}.conllu")) for part in ("train", "dev"))
-    found = parsed(DependencyModel.train(itertools.islice(train, 2000)), list(dev))
+    model, gold = DependencyModel.train(itertools.islice(train, 2000)), list(dev)[::4]
+    found = score_attachments(gold, [parse.tree for parse, *_ in model.parse_all(tree.without_tree() for tree in gold)])
     assert found.uas >= 79.8
     assert found.las >= 76.7

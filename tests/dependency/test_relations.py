@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from spectral_latent.corpora import dependency_trees
 from spectral_latent.dependency import (
     DependencyModel,
     DependencyOptions,
@@ -26,7 +22,6 @@ from spectral_latent.dependency import (
 from spectral_latent.dependency.arcs import ArcEvidence, arcs_of
 from spectral_latent.dependency.relations import _BACK, _BUCKETS, _LEAST, _SPREAD, _TEMPLATES
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.files import read, write
 from spectral_latent.lexicon import signatures
 from spectral_latent.lexicon.buckets import hash_name
 from spectral_latent.trees import FloatArray
@@ -225,74 +220,6 @@ def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty(mo
         assert sum_ == pytest.approx(relations._PENALTY * model.weights[bucket], abs=0.02)
 
 
-def test_a_sentence_of_weight_two_counts_as_two_sentences() -> None:
-    trees, probes = draw(5, 30), draw(6, 20)
-    twice = trained([*trees, *trees[:10]])
-    weighed = trained(trees, weights=[2.0] * 10 + [1.0] * 20)
-    np.testing.assert_allclose(np.sort(weighed.counts, axis=None), np.sort(twice.counts, axis=None))
-    np.testing.assert_allclose(posterior(weighed, probes), posterior(twice, probes), atol=0.02)
-    assert np.abs(posterior(trained(trees), probes) - posterior(twice, probes)).max() > 0.05
-
-
-names = st.sampled_from(["a", "A", "dogs", "cogs", "ß", "東京"])
-
-
-def any_trees(min_size: int = 0) -> st.SearchStrategy[list[DependencySentence]]:
-    """Heads may make cycles, or several roots."""
-
-    def columns(n: int) -> st.SearchStrategy[DependencySentence]:
-        return st.builds(
-            lambda words, tags, others, feats, steps: (
-                DependencySentence.of(words, tags)
-                ._replace(xpos=tuple(others), feats=tuple(feats))
-                .with_heads(tuple((d + step) % (n + 1) for d, step in enumerate(steps, 1)))
-            ),
-            *(
-                st.lists(values, min_size=n, max_size=n)
-                for values in (names, *map(st.sampled_from, ("XYZ", "PQ_", "F_")))
-            ),
-            st.lists(st.integers(1, max(n, 1)), min_size=n, max_size=n),
-        )
-
-    return st.lists(st.integers(1, 7).flatmap(columns), min_size=min_size, max_size=4)
-
-
-@settings(max_examples=30)
-@given(any_trees(), any_trees(1), st.sampled_from([["x"], ["x", "_"], ["x", "y", "root", "é:東"]]))
-def test_any_trees_have_relations(
-    trees: list[DependencySentence], probes: list[DependencySentence], labels: list[str]
-) -> None:
-    rng = np.random.default_rng(len(trees))
-    trees = [tree._replace(relations=tuple(rng.choice(labels, len(tree.forms)).tolist())) for tree in trees]
-    model = RelationModel.learn_from(trees, OPTIONS)
-    seen = {name for tree in trees for name in tree.relations} - {"_"}
-    if model is None:
-        assert not seen
-        return
-    assert set(model.names) == seen
-    shares = posterior(model, probes)
-    assert np.all(shares >= 0)
-    np.testing.assert_allclose(shares.sum(axis=1), 1)
-    found = named(model, probes)
-    assert found == [named(model, [tree])[0] for tree in probes]
-    for is_root in (False, True):
-        of_kind = {
-            name
-            for tree in trees
-            for head, name in zip(tree.heads or (), tree.relations, strict=True)
-            if (head == 0) == is_root
-        } - {"_"}
-        chosen = {
-            name
-            for tree, row in zip(probes, found, strict=True)
-            for head, name in zip(tree.heads or (), row, strict=True)
-            if (head == 0) == is_root
-        }
-        assert chosen <= (of_kind or seen)
-    again = read(RelationModel, *write(model))
-    np.testing.assert_array_equal(posterior(again, probes), shares)
-
-
 def test_arcs_without_annotation_are_not_learnt_from() -> None:
     trees = draw(4, 40)
     partly = [
@@ -310,56 +237,24 @@ def test_what_is_no_tree_is_refused() -> None:
     one = DependencySentence.of(["a"], ["X"])
     model = trained([good])
     for bad in (
-        one.with_heads((), ("x",)),
-        one.with_heads((2,), ("x",)),
-        one.with_heads((-1,), ("x",)),
-        one.with_heads(None, ("x",)),
+        *(one.with_heads(heads, ("x",)) for heads in ((), (2,), (-1,), None)),
         one._replace(feats=()).with_heads((0,), ("x",)),
         one._replace(upos=("X", "Y"), xpos=("X", "Y")).with_heads((0,), ("x",)),
     ):
-        with pytest.raises(ValueError, match="sentence 2"):
-            RelationModel.learn_from([good, bad], OPTIONS)
-        with pytest.raises(ValueError, match="sentence 2"):
-            named(model, [good, bad])
-    with pytest.raises(ValueError, match="sentence 2 has 1 words and 2 relations"):
+        for ask in (lambda trees: RelationModel.learn_from(trees, OPTIONS), lambda trees: named(model, trees)):
+            with pytest.raises(ValueError, match="sentence 2"):
+                ask([good, bad])
+    with pytest.raises(ValueError, match="sentence 2"):
         RelationModel.learn_from([good, one.with_heads((0,), ("x", "y"))], OPTIONS)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Files
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda model: {"ends": model.ends + np.array([len(model.tags), 0, 0])}, "tags of dependants must lie in"),
-        (lambda model: {"ends": model.ends + np.array([0, len(model.tags) + 1, 0])}, "tags of heads must lie in"),
-        (lambda model: {"ends": model.ends + np.array([0, 0, 3])}, "sides must lie in"),
-        (lambda model: {"names": []}, "needs the name"),
-        (lambda model: {"weights": model.weights[1:]}, "have shape"),
-    ],
-)
-def test_parts_that_do_not_fit_are_refused(change: Callable[[RelationModel], dict[str, Any]], message: str) -> None:
+def test_parts_that_do_not_fit_are_refused() -> None:
     model = trained(draw(0, 20))
-    with pytest.raises(ValueError, match=message):
-        replace(model, **change(model))
-
-
-@pytest.mark.parametrize(
-    ("array", "change"),
-    [
-        ("counts", lambda counts: -counts),
-        ("counts", lambda counts: counts[:, 1:]),
-        ("counts", lambda counts: counts[1:]),
-        ("ends", lambda ends: ends[::-1]),
-        ("ends", lambda ends: ends[:, :2]),
-        ("weights", lambda weights: weights[1:]),
-    ],
-)
-def test_damaged_files_are_refused(array: str, change: Callable[[Any], Any]) -> None:
-    arrays, table = write(trained(draw(0, 20)))
-    with pytest.raises(ValueError, match=array):
-        read(RelationModel, {**arrays, array: change(arrays[array])}, table)
+    beyond = np.diag([len(model.tags), len(model.tags) + 1, 3])  # of the tags of dependants and heads, and the side
+    changes: list[dict[str, Any]] = [{"ends": model.ends + row} for row in beyond]
+    for change in (*changes, {"names": []}, {"weights": model.weights[1:]}):
+        with pytest.raises(ValueError):
+            replace(model, **change)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -397,21 +292,3 @@ def test_parses_have_relations(parser: DependencyModel) -> None:
         assert list(tree.relations) == own
     (training,) = prepare(TREES, [OPTIONS])
     assert DependencyModel((training.estimate(),), parser.relations).parse(probe).tree == parse.tree
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Treebanks
-
-
-def test_accuracy_given_the_tree(shared_file: Callable[[str], Path]) -> None:
-    seen, gold = (list(dependency_trees(shared_file(f"ud/de_gsd/de_gsd-ud-{part}.conllu"))) for part in ("dev", "test"))
-    model = trained(seen)
-    found = named(model, gold)
-    same = [
-        name == other
-        for one, others in zip(gold, found, strict=True)
-        for name, other in zip(one.relations, others, strict=True)
-    ]
-    assert np.mean(same) > 0.895
-    for one, others in zip(gold, found, strict=True):
-        assert [name == "root" for name in others] == [head == 0 for head in one.heads or ()]

@@ -147,16 +147,6 @@ def test_errors_and_skipped_sentences_count_for_nothing_else() -> None:
     assert shown(scores) == ["100.00"] * 6
 
 
-def test_length_counts_punctuation_and_no_traces() -> None:
-    gold = "(S (NP (-NONE- *)) (VP (VB go) (ADVP (RB on))) (. .))"
-    assert score(gold, gold, max_length=3).sentences == 1
-    assert score(gold, gold, max_length=2) == BracketScores()
-
-
-def test_nothing_to_score() -> None:
-    assert shown(score_brackets([])) == ["0.00"] * 6
-
-
 def test_words_beside_phrases_are_refused() -> None:
     mixed = Phrase("NP", ("the", Phrase("NN", ("dog",))))
     with pytest.raises(ValueError, match="'the' is not the only child of a tag"):

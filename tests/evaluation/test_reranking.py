@@ -1,4 +1,4 @@
-"""Reranking's gain against enumeration, and its interval against exact distributions and SciPy's bootstrap."""
+"""Gains of candidates by hand and against enumeration; their interval against exact distributions and a bootstrap."""
 
 import itertools
 from typing import Any
@@ -9,8 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from spectral_latent.evaluation.reranking import CandidateScores, Difference, paired_bootstrap
+from spectral_latent.constituency import Phrase
+from spectral_latent.corpora import parse_brackets
+from spectral_latent.dependency import DependencySentence
+from spectral_latent.evaluation import GoldTree
+from spectral_latent.evaluation.reranking import (
+    CandidateScores,
+    Difference,
+    paired_bootstrap,
+    score_dependency_lists,
+    score_phrase_lists,
+)
 from spectral_latent.evaluation.scores import TaggingScore
+from spectral_latent.reranking import Candidate, NBest
 
 
 def accuracy(score: TaggingScore) -> float:
@@ -72,10 +83,51 @@ def test_error_reduction() -> None:
     assert found.error_reduction == pytest.approx(50.0)
 
 
-def test_refused() -> None:
+def test_numbers_of_sentences_must_agree() -> None:
     with pytest.raises(ValueError, match="shorter"):
         CandidateScores(accuracy, np.zeros(0), [sentences(1), sentences(2)]).evaluate([0])
-    with pytest.raises(ValueError, match="scores of 1 and of 2 sentences; give both"):
-        paired_bootstrap(sentences(1), sentences(1, 2), accuracy)
-    with pytest.raises(ValueError, match=r"scores of 0 and of 0 sentences; .* at least one"):
-        paired_bootstrap([], [], accuracy)
+    for one, other in ((sentences(1), sentences(1, 2)), ([], [])):
+        with pytest.raises(ValueError):
+            paired_bootstrap(one, other, accuracy)
+
+
+def trees(*texts: str) -> list[Phrase]:
+    return [next(parse_brackets(text)) for text in texts]
+
+
+def nbest(*candidates: Phrase | DependencySentence, words: tuple[str, ...] | None = None) -> NBest:
+    return NBest.of(map(Candidate, candidates), words=words)
+
+
+def test_phrases() -> None:
+    """By hand: brackets S, NP, VP of three words; the first candidate has one of two right, the second all."""
+    wrong, right = trees("(S (NP (DT a) (NN b) (VB c)) (. .))", "(S (NP (DT a) (NN b)) (VP (VB c)) (. .))")
+    (gold,) = map(GoldTree.of, trees("(S (NP-SBJ (DT a) (NN b)) (VP (VB c) (NP (-NONE- *))) (. .))"))
+    assert gold is not None
+    scores = score_phrase_lists([nbest(wrong, right), nbest()], [gold, gold])
+    np.testing.assert_allclose(scores.gains, [4 * 2 * 1 / 5, 4])
+    found, oracle = scores.evaluate([1, -1])
+    assert found.base == pytest.approx(
+        100 * 2 * 1 / (2 + 1 + 6)
+    )  # the empty list's flat tree has one bracket, FALLBACK
+    assert found.other == oracle == pytest.approx(100 * 2 * 3 / (3 + 1 + 6))
+
+
+def test_dependencies_without_punctuation() -> None:
+    gold = DependencySentence.of(["a", "b", "."]).with_heads((2, 0, 2))
+    others = [gold.with_heads(heads) for heads in ((0, 1, 2), (2, 0, 1))]
+    scores = score_dependency_lists([nbest(*others), nbest()], [gold, gold])
+    assert scores.gains.tolist() == [0.0, 2.0]
+    found, oracle = scores.evaluate([1, -1])
+    assert (found.base, found.other, oracle) == (0.0, 50.0, 50.0)
+
+
+def test_lists_without_gold_and_with_other_words() -> None:
+    gold = DependencySentence.of(["a", "b"]).with_heads((2, 0))
+    with pytest.raises(ValueError, match="1 n-best lists for 2 gold trees"):
+        score_dependency_lists([nbest(gold)], [gold, gold])
+    with pytest.raises(ValueError, match=r"sentence 1: .*'a b'.*'a c'"):
+        score_dependency_lists([nbest(gold)], [gold._replace(forms=("a", "c"))])
+    (tree,) = trees("(S (NN a) (NN b))")
+    with pytest.raises(ValueError, match=r"sentence 1: .*'a b'.*'a'"):
+        score_phrase_lists([nbest(tree)], [GoldTree(trees("(NN a)")[0], ["a"])])

@@ -42,19 +42,10 @@ def test_score_is_a_count(triples: list[list[tuple[str, str, str]]], known: set[
     assert (everything.unknown, everything.correct) == (0, score.correct)
 
 
-def test_sentences_must_agree() -> None:
-    with pytest.raises(ValueError, match="words of sentence 2 differ"):
-        score_tags([[("a", "A")], [("b", "B")]], [[("a", "A")], [("c", "B")]])
-    with pytest.raises(ValueError, match="words of sentence 1 differ"):
-        score_tags([[("a", "A"), ("b", "B")]], [[("a", "A")]])
-    with pytest.raises(ValueError, match="shorter"):
-        score_tags([[("a", "A")], [("b", "B")]], [[("a", "A")]])
-
-
-def test_nothing_to_score() -> None:
-    score = score_tags([], [])
-    assert (score.accuracy, score.unknown_accuracy, score.known_accuracy) == (0.0, 0.0, 0.0)
-    assert [measure([], []) for measure in MEASURES] == [0.0, 0.0, 0.0]
+@pytest.mark.parametrize(("gold", "found"), [("a b", "a c"), ("ab", "a"), ("a b", "a")])
+def test_sentences_must_agree(gold: str, found: str) -> None:
+    with pytest.raises(ValueError):
+        score_tags(*([[(word, "A") for word in row] for row in text.split()] for text in (gold, found)))
 
 
 def entropy(counts: list[int]) -> float:
@@ -107,6 +98,8 @@ def test_identities(pairs: list[tuple[int, str]], names: list[int]) -> None:
     gold, predicted = zip(*pairs, strict=True)
     renamed = [names["wxyz".index(label)] for label in predicted]
     for measure in MEASURES:
+        with pytest.raises(ValueError):
+            measure(gold, [*predicted, "w"])
         value = measure(gold, predicted)
         assert 0.0 <= value <= 100.0
         assert measure(gold, renamed) == pytest.approx(value)
@@ -116,10 +109,3 @@ def test_identities(pairs: list[tuple[int, str]], names: list[int]) -> None:
     assert v_measure(gold, predicted) == pytest.approx(v_measure(predicted, gold), abs=1e-9)
     assert v_measure(gold, predicted, 2.0) == pytest.approx(v_measure(predicted, gold, 0.5), abs=1e-9)
     assert many_to_one(gold, range(len(gold))) == 100.0
-
-
-@pytest.mark.parametrize("measure", MEASURES)
-def test_lengths_must_agree(measure: object) -> None:
-    assert callable(measure)
-    with pytest.raises(ValueError, match="argument 2 is longer"):
-        measure("ab", [1, 2, 3])

@@ -154,7 +154,10 @@ def _functions(parent: ast.Module | ast.ClassDef, prefix: str) -> Iterator[tuple
 
 def is_table(node: ast.stmt) -> TypeGuard[ast.Assign | ast.AnnAssign]:
     """Tell whether a statement gives a value to a name that matters to results."""
-    return isinstance(node, ast.Assign | ast.AnnAssign) and not ast.unparse(node).startswith(("_log ", "__"))
+    is_other = re.match(
+        r"_log |__|\w+ = (Literal|TypeVar)\b", ast.unparse(node)
+    )  # types stay in the classes that use them
+    return isinstance(node, ast.Assign | ast.AnnAssign) and not is_other
 
 
 def names_of(node: ast.Assign | ast.AnnAssign) -> set[str]:

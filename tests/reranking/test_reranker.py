@@ -1,22 +1,26 @@
 """Rerankers as they are trained, saved and applied."""
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from spectral_latent.constituency import ConstituencyModel, Phrase
 from spectral_latent.dependency import DependencyModel, DependencySentence
-from spectral_latent.files import ModelFileError, load_model, save_model
+from spectral_latent.files import ModelFileError
 from spectral_latent.grammar import Limits
-from spectral_latent.reranking import Candidate, CandidateFeatures, NBest, Reranker, RerankerOptions, parses_to_nbest
+from spectral_latent.reranking import (
+    Candidate,
+    CandidateFeatures,
+    NBest,
+    Reranker,
+    RerankerOptions,
+    jackknifed_nbest,
+    parser_nbest,
+    parses_to_nbest,
+)
 from spectral_latent.reranking.features import LatentFeatures
 from spectral_latent.trees import FloatArray
-from tests.reranking.nbest_lists import last_first, phrase_lists
 
 NOUNS = ("cats", "dogs", "mice", "men", "oxen", "sheep")
 
@@ -57,69 +61,6 @@ def test_latent_models_are_given_in_any_order(tmp_path: Path, model: Constituenc
     assert (tmp_path / "again").read_bytes() == (tmp_path / "file").read_bytes()
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"features": {"n_scores": 0}},
-        {"features": {"n_scores": 10**9}},
-        {"models": [["latent"]]},
-        {"choice": {"options": {"folds": 5}}},
-        {"choice": {"options": asdict(RerankerOptions()) | {"folds": 0}}},
-    ],
-)
-def test_files_with_numbers_that_do_not_fit_are_refused(
-    tmp_path: Path, settings: dict[str, Any], model: ConstituencyModel, reranker: Reranker
-) -> None:
-    reranker.save(tmp_path / "reranker")
-    arrays, header = load_model(tmp_path / "reranker", "reranker")
-    damaged = {name: header[name] | part if name != "models" else part for name, part in settings.items()}
-    save_model(tmp_path / "damaged", arrays, header | damaged)
-    with pytest.raises(ModelFileError, match=r"damaged: .*; train (it|the model) again"):
-        Reranker.load(tmp_path / "damaged", {"latent": model})
-
-
-def test_the_table_of_training_is_that_of_application(model: ConstituencyModel, reranker: Reranker) -> None:
-    features = CandidateFeatures.train(LISTS, {"latent": model})
-    there, here = features.table(LISTS), reranker.features.table(LISTS)
-    assert here.names == there.names == features.names == reranker.choice.names
-    np.testing.assert_array_equal(here.values, there.values)
-
-
-def test_weights_of_other_features(reranker: Reranker) -> None:
-    with pytest.raises(ValueError, match="weights are those of other features"):
-        Reranker(CandidateFeatures(has_heads=False, n_scores=1), reranker.choice)
-
-
-def test_scores_are_weighted_sums_and_give_the_order(reranker: Reranker) -> None:
-    expected = values(reranker, LISTS) @ reranker.choice.weights
-    scores = [candidate.score for nbest in reranker.rescore(LISTS) for candidate in nbest.candidates]
-    np.testing.assert_allclose(scores, expected)
-    for nbest, both in zip(LISTS, np.reshape(expected, (-1, 2)), strict=True):
-        np.testing.assert_array_equal(reranker.rank(nbest), np.argsort(-both))
-
-
-def test_empty_lists_and_no_lists(reranker: Reranker) -> None:
-    nothing = NBest.of([], words=["dogs"])
-    np.testing.assert_array_equal(reranker.rerank([LISTS[0], nothing]), [1, -1])
-    assert reranker.rescore([nothing]) == [nothing]
-    assert reranker.rescore([]) == []
-    assert len(reranker.rank(nothing)) == 0
-
-
-@given(st.lists(phrase_lists(), max_size=4))
-def test_any_lists_of_phrases(reranker: Reranker, lists: list[NBest]) -> None:
-    """Symbols and words never seen, impossible trees, lists of one tree or none."""
-    table = reranker.features.table(lists)
-    expected = table.values @ reranker.choice.weights
-    for number, (nbest, place, other) in enumerate(
-        zip(lists, reranker.rerank(lists), reranker.rescore(lists), strict=True)
-    ):
-        scores = expected[table.start[number] : table.start[number + 1]]
-        assert place == -1 if not len(nbest) else scores[place] == pytest.approx(scores.max(), rel=1e-9)
-        assert [tree for tree, *_ in other.candidates] == [tree for tree, *_ in nbest.candidates]
-        np.testing.assert_allclose([score for _, score, _ in other.candidates], scores, rtol=1e-9)
-
-
 def annotated(phrase: Phrase) -> Phrase:
     """The tree as treebanks and BLLIP write it: a top bracket, function labels, a trace before the words."""
     trace = Phrase("NP-SBJ-1", (Phrase("-NONE-", ("*T*-1",)),))
@@ -141,17 +82,6 @@ def test_top_brackets_function_labels_and_traces_change_no_feature(
     assert reranker.rescore(lists)[0].candidates[0].tree == annotated(
         tree("VB", "cats")
     )  # what is returned is as given
-
-
-def test_models_must_be_those_of_training(tmp_path: Path, model: ConstituencyModel) -> None:
-    Reranker.train(LISTS, GAINS, {"a": model}).save(tmp_path / "file")
-    for models, message in (
-        (None, "needs latent models named a;"),
-        ({"b": model}, "needs latent models named a;"),
-        ({"a": model, "b": model}, "has no features of latent models named b;"),
-    ):
-        with pytest.raises(ModelFileError, match=f"file: .*{message}"):
-            Reranker.load(tmp_path / "file", models)
 
 
 def test_a_parser_is_the_model_named_latent(tmp_path: Path, model: ConstituencyModel) -> None:
@@ -215,15 +145,6 @@ def test_latent_features_of_a_tree_beyond_the_limit_of_words_are_those_of_no_sco
     assert np.isfinite(both.values).all()
 
 
-@pytest.mark.parametrize("name", ["base", "a:b", ""])
-def test_names_that_a_model_cannot_have(name: str, model: ConstituencyModel) -> None:
-    with pytest.raises(ValueError, match="cannot be named"):
-        CandidateFeatures.train(LISTS, {name: model})
-
-
-# Parsing
-
-
 def test_parses_are_the_first_of_the_rerankers_order(model: ConstituencyModel) -> None:
     reranker = Reranker.train(LISTS, [1, 0] * len(NOUNS), {"latent": model})
     sentences = [["cats", "run"], ["dogs", "run"]]
@@ -240,7 +161,45 @@ def test_parses_are_the_first_of_the_rerankers_order(model: ConstituencyModel) -
         reranker.parse_all(model, sentences, 0)  # before any sentence is read
 
 
-def test_fifty_candidates_for_any_number_of_parses(model: ConstituencyModel) -> None:
-    (candidates,) = model.parse_all([["cats", "run"]], 50)
-    assert len(candidates) > 1
-    assert list(last_first().parse_all(model, [["cats", "run"]] * 3)) == [[candidates[-1]]] * 3
+# ---------------------------------------------------------------------------------------------------------------------
+# Lists of the library's own parsers; nothing is parsed by a parser that was trained on it
+
+HEADS = [DependencySentence.of([noun, "run"], ["NN", "VB"]).with_heads((2, 0)) for noun in NOUNS]
+
+
+def test_candidates_are_the_parses_of_the_words(model: ConstituencyModel) -> None:
+    for gold, nbest in zip(GOLD, parser_nbest(model, GOLD, 3), strict=True):
+        parses = model.parse_nbest(list(gold.words()), 3)
+        assert list(nbest.candidates) == [Candidate(parse.tree, parse.log) for parse in parses]
+
+
+def test_dependency_trees_are_parsed_without_their_heads() -> None:
+    model = DependencyModel.train(HEADS)
+    gold = [sentence.with_heads((0, 1)) for sentence in HEADS]
+    for sentence, nbest in zip(gold, parser_nbest(model, gold, 2), strict=True):
+        parses = model.parse_nbest(sentence.without_tree(), 2)
+        assert list(nbest.candidates) == [Candidate(parse.tree, parse.log) for parse in parses]
+
+
+def test_trees_that_the_parser_cannot_take(model: ConstituencyModel) -> None:
+    with pytest.raises(ValueError, match="give it trees of its own kind"):
+        list(parser_nbest(model, HEADS, 3))
+    with pytest.raises(ValueError, match="a tree without words has no parse"):
+        list(parser_nbest(model, [Phrase("S", (Phrase("-NONE-", ("*",)),))], 3))
+    with pytest.raises(ValueError, match="at least 1"):
+        list(parser_nbest(model, GOLD, 0))
+
+
+def test_jackknifed_lists_come_from_the_other_folds(model: ConstituencyModel) -> None:
+    options = [member.options for member in model.members]
+    lists = jackknifed_nbest(model, GOLD, 3, folds=2)
+    for begin, others in ((0, GOLD[3:]), (3, GOLD[:3])):
+        expected = parser_nbest(ConstituencyModel.train(others, options), GOLD[begin : begin + 3], 3)
+        assert [nbest.candidates for nbest in lists[begin : begin + 3]] == [nbest.candidates for nbest in expected]
+    assert [nbest.id for nbest in lists] == list("123456")
+
+
+@pytest.mark.parametrize("folds", [1, 0, 7])
+def test_folds_out_of_range(model: ConstituencyModel, folds: int) -> None:
+    with pytest.raises(ValueError, match=f"{folds} folds of 6 trees; give at least two"):
+        jackknifed_nbest(model, GOLD, 1, folds)

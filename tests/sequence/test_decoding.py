@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.sequence.decoding import TagCharts, best_tags, likely_rules, tag_matrix
+from spectral_latent.sequence.decoding import TagCharts, likely_rules, tag_matrix
 from spectral_latent.sequence.tagger import batches
 from spectral_latent.trees import FloatArray
 from tests.sequence.hmms import (
@@ -70,18 +70,6 @@ def test_the_best_path_of_a_long_sequence_is_viterbis() -> None:
     step = np.log((1.0 - model.stop)[:, None] * model.transition)
     own = np.log(model.initial[tags[0]]) + step[tags[:-1], tags[1:]].sum() + np.log(model.stop[tags[-1]])
     assert own + np.log(model.emission[tags, x]).sum() == pytest.approx(log, rel=1e-12)  # there may be equal ones
-
-
-@settings(max_examples=30)
-@given(seeds, strings, st.integers(1, 3), st.booleans())
-def test_many_sequences_are_each_alone(seed: int, x: list[int], m: int, proper: bool) -> None:
-    model = random_tagged(np.random.default_rng(seed), K, m, N, proper=proper)
-    coarse = random_tagged(np.random.default_rng(seed), K, 1, N)
-    rows = [x, x[::-1], x[:1]]
-    together = unpruned(model, rows, coarse)
-    alone = [posteriors(unpruned(model, [row], coarse)) for row in rows]
-    np.testing.assert_allclose(posteriors(together), np.concatenate(alone), rtol=1e-9)
-    assert best_tags(together.parts()).tolist() == posteriors(together).argmax(axis=1).tolist()
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -9,18 +9,11 @@ import numpy as np
 import pytest
 
 from spectral_latent.estimation import EM, EstimationError, Random
-from spectral_latent.sequence import HiddenMarkov, HMMOptions, LatentHMM, Sequences
+from spectral_latent.sequence import HMMOptions, LatentHMM, Sequences
 from spectral_latent.sequence.baum_welch import ChainLearner, OpenPositions
-from spectral_latent.trees import FloatArray
+from tests.sequence.hmms import random_hmm
 
 M, N = 3, 2  # states and observations
-
-
-def random_model(rng: np.random.Generator) -> HiddenMarkov:
-    def rows(*shape: int) -> FloatArray:
-        return np.asarray(rng.dirichlet(np.ones(shape[-1]), size=shape[:-1]))
-
-    return HiddenMarkov(rows(M), rows(M, M), rng.uniform(0.2, 0.8, M), rows(M, N))
 
 
 def test_expected_counts_are_sums_over_allowed_paths() -> None:
@@ -28,7 +21,7 @@ def test_expected_counts_are_sums_over_allowed_paths() -> None:
     rng = np.random.default_rng(0)
     positions = OpenPositions(np.array([-1, 0, -1]), rng.random((3, M)) < 0.6)
     positions.allowed[:, 0] = True
-    model = random_model(rng)
+    model = random_hmm(rng, M, N)
     for row in ([0, 2, 3], [4, 1], [3]):
         begins, ends, pairs, emitted = np.zeros(M), np.zeros(M), np.zeros((M, M)), np.zeros((N, M))
         total = 0.0
@@ -54,21 +47,6 @@ def test_expected_counts_are_sums_over_allowed_paths() -> None:
         ):
             np.testing.assert_allclose(one, other / total, atol=1e-12)
         assert found.log_likelihood == pytest.approx(np.log(total))
-
-
-def test_known_states_alone_give_relative_frequencies() -> None:
-    """With all states known, one iteration of EM counts them."""
-    rng = np.random.default_rng(1)
-    rows = [rng.integers(0, 2, rng.integers(1, 6)).tolist() for _ in range(40)]
-    states = [rng.integers(0, 3, len(row)).tolist() for row in rows]
-    model = LatentHMM.train_partly(rows, states, HMMOptions(EM(Random(3), iterations=1), choose_states=False)).hidden
-    first = np.bincount([row[0] for row in states], minlength=3) / len(states)
-    assert np.abs(model.initial - first).max() < 0.02  # every state may begin a sequence, with a small probability
-    counts = np.zeros((3, 2))
-    np.add.at(counts, (np.concatenate(states), np.concatenate(rows)), 1.0)
-    known = LatentHMM.train_partly(rows).observations.known
-    shares = (counts / counts.sum(axis=1, keepdims=True))[:, [int(x) for x in known]]  # type: ignore[call-overload]
-    assert np.abs(model.emission[:, :2] - shares).max() < 0.02
 
 
 def chain(n: int, seed: int) -> tuple[list[list[str]], list[list[int]]]:
@@ -117,19 +95,24 @@ def test_a_missing_observation_has_the_sum_of_the_probabilities_of_all() -> None
     assert tagger.tag([None, "a"], [0, None])[0] == 0
 
 
-def test_bad_input_is_refused() -> None:
-    with pytest.raises(EstimationError, match="sequence 1 has 2 observations, and states for 1"):
-        LatentHMM.train_partly(["ab"], [[0]])
-    with pytest.raises(EstimationError, match="1 sequences have states of 2"):
-        LatentHMM.train_partly(["ab"], [[0, 1], [0]])
-    with pytest.raises(EstimationError, match="position 2: 'x' is neither a state from 0 to 1"):
-        LatentHMM.train_partly(["ab"], [[0, "x"]])  # type: ignore[list-item]
-    with pytest.raises(EstimationError, match="neither a state from 0 to 1"):
-        LatentHMM.train_partly(["ab"], [[0, frozenset()]])
-    with pytest.raises(EstimationError, match="all sequences are empty"):
-        LatentHMM.train_partly([[None, None]])
-    with pytest.raises(ValueError, match="need an estimator with EM"):
+@pytest.mark.parametrize(
+    ("rows", "states", "place"),
+    [
+        (["ab"], [[0]], "sequence 1 has 2 observations"),
+        (["ab"], [[0, 1], [0]], "states of 2"),
+        (["ab"], [[0, "x"]], "position 2: 'x'"),
+        (["ab"], [[0, frozenset()]], "position 2"),
+        ([[None, None]], None, "empty"),
+    ],
+)
+def test_bad_input_is_refused(rows: Any, states: Any, place: str) -> None:
+    with pytest.raises(EstimationError, match=place):
+        LatentHMM.train_partly(rows, states)
+
+
+def test_moments_need_whole_sequences() -> None:
+    with pytest.raises(ValueError, match="EM"):
         LatentHMM.train_partly(["ab"], None, HMMOptions())
     model = LatentHMM.train(["ab", "ba"] * 20, HMMOptions(choose_states=False))
-    with pytest.raises(ValueError, match="observation 2 is missing"):
+    with pytest.raises(ValueError, match="observation 2"):
         model.log_probabilities([["a", None]])

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.lexicon import LexiconOptions
 from spectral_latent.operators import ObservableOperators, Tensor
-from spectral_latent.sequence import END, HiddenMarkov, HMMOptions, LatentHMM, LatentTagger, TaggerOptions, preset
+from spectral_latent.sequence import END, HiddenMarkov, HMMOptions, LatentHMM, LatentTagger, preset
 from spectral_latent.sequence.prediction import Predictor
 from tests.sequence.hmms import (
     TaggedModel,
@@ -53,13 +52,6 @@ def events(predictor: Predictor, prefixes: list[String]) -> np.ndarray:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Models of probabilities
-
-
-def test_probabilities_are_those_of_the_model() -> None:
-    model = random_hmm(np.random.default_rng(0), 4, N)
-    strings = list(all_strings(N, 5))
-    found = np.exp(exact(model).log_probabilities(arrays(strings)))
-    np.testing.assert_allclose(found, [probability(model, x) for x in strings], rtol=1e-11)
 
 
 def averages(model: TaggedModel) -> tuple[np.ndarray, np.ndarray]:
@@ -126,43 +118,6 @@ def test_infinitely_long_sequences_are_refused() -> None:
 # Estimates that may be negative
 
 
-def over_ranked(seed: int) -> LatentHMM:
-    """More states than little data can tell apart, and nothing smoothed."""
-    rng = np.random.default_rng(seed)
-    strings = draw_strings(random_hmm(rng, 2, N, stop=(0.4, 0.6)), 40, rng)
-    raw = EstimatorOptions(n_states=3, scaling=None, cutoff=1e-9)
-    return LatentHMM.train(strings, HMMOptions(raw, choose_states=False, floor=0.05))
-
-
-@pytest.fixture(scope="module", params=[3, 8])
-def negative(request: pytest.FixtureRequest) -> LatentHMM:
-    """With these seeds some estimates are negative."""
-    return over_ranked(request.param)
-
-
-def test_probabilities_add_up_to_one(negative: LatentHMM) -> None:
-    """Those of all strings of at most 4 observations, and what the events leave to longer ones."""
-    known = [*negative.observations.known, "never seen"]
-    n, longest = len(known), 4
-    strings = [tuple(known[x] for x in row) for row in all_strings(n, longest)]
-    log = negative.log_probabilities(strings)
-    assert np.isfinite(log).all()
-    assert (negative.score(strings).sign <= 0).any()  # there was something to raise
-    total, open_mass = dict(zip(strings, np.exp(log), strict=True)), {(): 1.0}
-    for length in range(longest):
-        prefixes = [prefix for prefix in open_mass if len(prefix) == length]
-        after = events(negative._predictor, [tuple(map(known.index, prefix)) for prefix in prefixes])
-        for prefix, (on, last) in zip(prefixes, after, strict=True):
-            assert on.sum() + last.sum() == pytest.approx(1.0, rel=1e-12)
-            assert (on > 0).all() and (last > 0).all()
-            for x in range(n):
-                whole = (*prefix, known[x])
-                assert total[whole] == pytest.approx(open_mass[prefix] * last[x], rel=1e-9)
-                open_mass[whole] = open_mass[prefix] * on[x]
-    longer = sum(p for prefix, p in open_mass.items() if len(prefix) == longest)
-    assert sum(total.values()) + longer == pytest.approx(1.0, rel=1e-10)
-
-
 def turning() -> ObservableOperators:
     """Two symbols; the state turns by 1 radian at each position, so that estimates of events turn negative in time."""
     c, s = np.cos(1.0), np.sin(1.0)
@@ -209,15 +164,6 @@ def test_raising_and_forgetting_by_definition() -> None:
     strings = list(all_strings(2, 9))
     found = predictor.log_probabilities(arrays(strings))
     np.testing.assert_allclose(found, [step_by_step(operators, plain, floor, x) for x in strings], rtol=1e-9)
-
-
-def test_a_batch_is_every_string_alone() -> None:
-    predictor = Predictor.of(turning(), uniform(2), 2, 0.02)
-    rng = np.random.default_rng(0)
-    strings = [rng.integers(0, 2, size).tolist() for size in rng.integers(1, 40, 60)]
-    together = predictor.log_probabilities(arrays(strings))
-    alone = np.concatenate([predictor.log_probabilities(arrays([x])) for x in strings])
-    np.testing.assert_allclose(together, alone, rtol=1e-10)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -298,22 +244,6 @@ def test_entropy_is_that_of_what_may_follow(learnt: LatentHMM) -> None:
     np.testing.assert_allclose(learnt.entropy(sequence), learnt.entropy(sequence, "nats") / np.log(2.0))
     with pytest.raises(ValueError, match="'bits', 'nats', not 'hartleys'"):
         learnt.entropy(sequence, "hartleys")  # type: ignore[arg-type]
-
-
-def test_surprisal_of_tags() -> None:
-    """Where each word has one tag, words of a tag share its probability, but for what is left for new words."""
-    sentences = [[("the", "D"), (noun, "N"), (verb, "V")] for noun in ("cat", "dog") for verb in ("ran", "sat")]
-    more = [[("we", "P"), (verb, "V")] for verb in ("ran", "sat")]
-    options = TaggerOptions(EstimatorOptions("clusters-em", n_states=2), lexicon=LexiconOptions(rare_count=0))
-    tagger = LatentTagger.train([*sentences, *more] * 50, options)
-    found = {noun: tagger.surprisal(["the", noun, "ran"]) for noun in ("cat", "dog")}
-    for each in found.values():
-        np.testing.assert_allclose(each.total, each.lexical + each.syntactic, rtol=1e-9)
-        assert (each.total >= 0.0).all() and (each.syntactic >= 0.0).all()
-    of_words = sum(2.0 ** -each.total[1] for each in found.values())
-    assert 0.9 < of_words / 2.0 ** -found["cat"].syntactic[1] < 1.0
-    log = tagger.log_probabilities([["the", "cat", "ran"]])[0]
-    np.testing.assert_allclose(found["cat"].total.sum() + found["cat"].end, -log / np.log(2.0), rtol=1e-9)
 
 
 def test_surprisal_of_tags_needs_probabilities() -> None:

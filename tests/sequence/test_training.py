@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,15 +21,11 @@ from spectral_latent.estimation._treebank import count_rules
 from spectral_latent.sequence import (
     HMMOptions,
     LatentHMM,
-    LatentTagger,
     Sequences,
-    TaggerOptions,
     conversion,
-    hmm_preset,
     untagged,
 )
 from tests.sequence.hmms import draw_strings, random_hmm
-from tests.streams import Watch, make_shards
 
 tagged_rows = st.lists(
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2)), min_size=1, max_size=5), min_size=1, max_size=12
@@ -46,41 +41,6 @@ def exactly(estimator: EstimatorName, n_states: int, iterations: int = 5) -> HMM
     """Options with a given number of states."""
     chosen = ESTIMATORS[estimator].with_settings(n_states=n_states, iterations=iterations)
     return HMMOptions(chosen, choose_states=False)
-
-
-@pytest.fixture
-def two_folds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Choose by two folds of 300 to 400 sequences, where there would be ten, for tests of something else."""
-    monkeypatch.setattr(untagged, "_HELD_OUT", 60)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The plain model
-
-
-def test_the_plain_model_has_relative_frequencies_and_a_little_of_all_else() -> None:
-    """Every tag may follow every tag; frequencies move by no more than the tokens that are added."""
-    rng = np.random.default_rng(0)
-    corpus = [[(f"w{t}{rng.integers(3)}", t) for t in rng.integers(0, 3, size).tolist()] for size in [1, 2, 5, 9] * 8]
-    back_off = 0.5
-    model = LatentTagger.train(corpus, TaggerOptions(back_off=back_off))
-    plain = model.grammar.coarse
-    rules = plain.rules
-    k, n = len(model.tags), np.zeros(3)
-    pairs, last = np.zeros((k, k)), np.zeros(k)
-    for row in corpus:
-        tags = [model.tags.index(t) for _, t in row]
-        np.add.at(n, tags, 1)
-        np.add.at(pairs, (tags[:-1], tags[1:]), 1)
-        last[tags[-1]] += 1
-    assert rules.binary.tolist() == [[k + t, t, k + u] for t in range(k) for u in range(k)]
-    assert rules.unary.tolist() == [[k + t, t] for t in range(k)]
-    step = np.array([tensor.to_dense().item() for tensor in plain.binary]).reshape(k, k)
-    stop = plain.unary[:, 0, 0]
-    np.testing.assert_allclose(step.sum(axis=1) + stop, 1.0, rtol=1e-6)  # rounded to single precision
-    bound = (back_off / (n + back_off))[:, None]
-    assert (np.abs(np.column_stack([step, stop]) - np.column_stack([pairs, last]) / n[:, None]) <= bound).all()
-    assert plain.root.sum() == pytest.approx(1.0)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -114,23 +74,8 @@ def test_choices_are_those_of_cross_validation() -> None:
     assert len(steps) < 50  # numbers of states that are clearly worse are given up
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("m", [2, 6])
-def test_the_chosen_estimator_is_as_good_as_the_others(m: int) -> None:
-    """On other sequences, of two random models; the tolerance is two standard errors."""
-    data = strings(2_000, seed=m, m=m, n_symbols=12)
-    others = strings(1_000, seed=m, m=m, n_symbols=12)[500:]
-    log = LatentHMM.train(data).log_probabilities(others)
-    for name in ("spectral", "fast"):
-        gain = log - LatentHMM.train(data, hmm_preset(name)).log_probabilities(others)
-        assert gain.mean() >= -2.0 * gain.std() / len(others) ** 0.5
-
-
-def test_sequences_that_were_held_out_are_learnt() -> None:
-    """An observation of any sequence is one that the model knows, whatever was chosen."""
-    data = [*strings(300), *([99, i] for i in range(100, 140))]
-    model = LatentHMM.train(data)
-    assert min(model.following([99])[i] for i in range(100, 140)) > model.following([99])[0]
+def test_twenty_sequences_are_enough_to_choose() -> None:
+    assert LatentHMM.train(strings(19)).options == HMMOptions() != LatentHMM.train(strings(20)).options
 
 
 @pytest.mark.parametrize("estimator", ["moments-em", "clusters-em", "em"])
@@ -201,46 +146,3 @@ def test_rules_are_counted_as_by_hand(rows: list[list[tuple[int, int]]], size: i
 def no_features(sequences: Sequences) -> FeatureColumns:
     none = np.zeros((2 * len(sequences.terminal), 0), dtype=np.int64)
     return FeatureColumns(none, none)
-
-
-def words_with_tags(n: int) -> list[list[tuple[str, int]]]:
-    """Words that show their tag more often than not, some of them rare."""
-    rng = np.random.default_rng(0)
-    return [
-        [(f"w{rng.integers(40) if rng.random() < 0.3 else t}{'s' * int(t)}", t) for t in rng.integers(0, 3, length)]
-        for length in rng.integers(1, 8, n).tolist()
-    ]
-
-
-@pytest.mark.usefixtures("two_folds")
-def test_folds_are_learnt_alike_in_memory_in_files_and_by_several_jobs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """To the byte; and but for rounding as the whole."""
-    data = [[word for word, _ in row] for row in words_with_tags(300)]
-
-    def train(size: int, *, in_files: bool, jobs: int = 1) -> bytes:
-        make_shards(monkeypatch, size, in_files=in_files)
-        monkeypatch.setattr(untagged, "SHARD_NODES", size)
-        LatentHMM.train(iter(data), HMMOptions(EstimatorOptions(n_states=5)), jobs=jobs).save(tmp_path / "model")
-        return (tmp_path / "model").read_bytes()
-
-    shards = train(250, in_files=False)
-    assert train(250, in_files=True, jobs=2) == shards
-    in_shards = LatentHMM.load(tmp_path / "model")
-    train(10**9, in_files=False)
-    whole = LatentHMM.load(tmp_path / "model")
-    assert in_shards.floor == whole.floor and in_shards.grammar.n_states == whole.grammar.n_states
-    np.testing.assert_allclose(in_shards.log_probabilities(data), whole.log_probabilities(data), rtol=1e-6)
-
-
-@pytest.mark.usefixtures("two_folds")
-@pytest.mark.parametrize("tagged", [True, False])
-def test_sequences_that_are_read_are_not_held(tagged: bool) -> None:
-    """As sentences or strings they are let go at once; what stays are numbers."""
-    watch, pairs = Watch(), [tuple(row) for row in words_with_tags(400)]
-    if tagged:
-        LatentTagger.train(watch.stream(pairs), TaggerOptions(EstimatorOptions(n_states=2)))
-    else:
-        LatentHMM.train(watch.stream([tuple(word for word, _ in row) for row in pairs]), exactly("spectral", 2))
-    assert watch.read == len(pairs) and watch.most <= 2

@@ -1,0 +1,117 @@
+"""The ready model `toy`: the notation of its grammar, and what can be learnt from it."""
+
+import numpy as np
+import pytest
+
+from benchmarks.toy import WrittenGrammar, parse_grammar
+from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, PhraseSymbol
+from spectral_latent.corpora import parse_brackets
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.evaluation import score_brackets
+from tests.toy import toy_grammar, toy_treebank
+
+
+def test_the_truth_is_a_distribution() -> None:
+    operators = toy_grammar().operators
+    total = np.zeros_like(operators.root)
+    np.add.at(total, operators.rules.leaf[:, 0], operators.leaf)
+    for a, tensor in zip(operators.rules.binary[:, 0], operators.binary, strict=True):
+        total[a, : operators.states[a]] += tensor.to_dense().sum(axis=(1, 2))
+    exists = np.arange(total.shape[1]) < operators.states[:, None]
+    assert total == pytest.approx(exists.astype(float))
+    assert operators.root.sum() == 1.0
+
+
+def test_probability_of_a_tree_by_hand() -> None:
+    truth = toy_grammar()
+
+    def first_word(chain: tuple[str, ...], state: int) -> float:
+        """Probability of the first of a list of words."""
+        rules = truth.operators.rules.leaf[:, 0] == truth.symbols.index(PhraseSymbol(chain))
+        n_words = np.count_nonzero(truth.operators.leaf[rules, state])
+        return float(5.0**-3 / sum((rank + 4.0) ** -3 for rank in range(1, n_words + 1)))
+
+    weight = ConstituencyModel((truth,)).score(parse_brackets("(S (NP (NNP Mary)) (VP (VB sleeps)) (. .))"))
+    sleep = 2  # after see[sg] and see[pl]
+    p = 0.5 * (16 / 92) * (14 / 98) * first_word(("NP", "NNP"), 0) * first_word(("VP", "VB"), sleep)
+    assert weight.sign[0] == 1 and weight.log[0] == pytest.approx(np.log(p))
+
+
+@pytest.fixture(scope="module")
+def learnt() -> ConstituencyModel:
+    return ConstituencyModel.train(toy_treebank(1800), ConstituencyOptions(estimator=EstimatorOptions(n_states=8)))
+
+
+def test_truth_above_spectral_above_plain(learnt: ConstituencyModel) -> None:
+    held_out = toy_treebank(300, seed=1)
+
+    def f1(model: ConstituencyModel) -> float:
+        parses = model.parse_all(list(tree.words()) for tree in held_out)
+        return score_brackets((tree, parse.tree) for tree, (parse,) in zip(held_out, parses, strict=True)).f1
+
+    (grammar,) = learnt.members
+    truth, plain = (ConstituencyModel((member,)) for member in (toy_grammar(), grammar.with_operators(grammar.coarse)))
+    assert f1(plain) < 87 < 93 < f1(learnt) < (highest := f1(truth))
+    assert highest > 95.5
+    weights = [model.score(held_out) for model in (plain, learnt, truth)]
+    positive = np.all([weight.sign > 0 for weight in weights], axis=0)  # estimates may be negative
+    assert positive.mean() > 0.9
+    logs = [weight.log[positive].mean() for weight in weights]
+    assert logs[0] + 8 < logs[1] < logs[2]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The notation
+
+WORDS = "NP[#] : it/they\nVP[#] VP|VB[#] : sleeps/sleep runs/run\n"
+
+
+def weight(grammar: WrittenGrammar, *names: str) -> float:
+    """The probability of a rule of three names, or of a name and a word."""
+    symbols, states = zip(*(grammar.states[name] for name in names if name in grammar.states), strict=True)
+    operators = grammar.operators
+    if len(symbols) == 3:
+        tensors = dict(zip(map(tuple, operators.rules.binary.tolist()), operators.binary, strict=True))
+        return float(tensors[symbols].to_dense()[states])
+    row = operators.rules.leaf.tolist().index([*symbols, grammar.words.index(names[1])])
+    return float(operators.leaf[row, states[0]])
+
+
+def test_symbols_and_states() -> None:
+    grammar = parse_grammar(f"S -> NP[#] @S[#] 1\n@S[#] -> VP|VB[#] VP[#] 1\n{WORDS}")
+    assert grammar.labels == [
+        PhraseSymbol(("S",)),
+        PhraseSymbol(("S",), bar=True),
+        PhraseSymbol(("NP",)),
+        PhraseSymbol(("VP",)),
+        PhraseSymbol(("VP", "VB")),
+    ]
+    assert grammar.operators.states.tolist() == [1, 2, 2, 2, 2]
+    assert grammar.states["@S[sg]"] == (1, 0) and grammar.states["VP|VB[pl]"] == (4, 1)
+    assert grammar.operators.root.tolist() == [[1.0, 0.0], *[[0.0, 0.0]] * 4]
+    assert grammar.operators.probabilities
+
+
+def test_weights_sum_to_one_over_rules_and_words() -> None:
+    grammar = parse_grammar(f"S -> NP[#] VP[#] 3/2\nS -> NP[sg] VP|VB[sg] 5\n{WORDS}")
+    assert weight(grammar, "S", "NP[sg]", "VP[sg]") == pytest.approx(0.3)
+    assert weight(grammar, "S", "NP[pl]", "VP[pl]") == pytest.approx(0.2)
+    assert weight(grammar, "S", "NP[sg]", "VP|VB[sg]") == pytest.approx(0.5)
+    assert weight(grammar, "VP[pl]", "sleep") == pytest.approx(6**3 / (5**3 + 6**3))
+    assert weight(grammar, "VP|VB[pl]", "run") == pytest.approx(5**3 / (5**3 + 6**3))
+    assert weight(grammar, "NP[sg]", "it") == 1.0
+
+
+def test_names_in_small_letters_leave_no_node() -> None:
+    grammar = parse_grammar(
+        f"S -> subject[#] VP[#] 1\nsubject[#] -> NP[#] 3\nsubject[#] -> other[#] 1\nother[#] -> VP|VB[#] 1\n{WORDS}"
+    )
+    assert "subject[sg]" not in grammar.states
+    assert weight(grammar, "S", "NP[pl]", "VP[pl]") == pytest.approx(0.5 * 0.75)
+    assert weight(grammar, "S", "VP|VB[pl]", "VP[pl]") == pytest.approx(0.5 * 0.25)
+
+
+@pytest.mark.parametrize("text", ["S NP VP 1", "S :", "S -> A B", "S -> A B 1\nA : x", "S -> A 1\nA : x"])
+def test_mistakes_in_the_notation(text: str) -> None:
+    with pytest.raises(ValueError):
+        parse_grammar(text)
