@@ -67,7 +67,7 @@ TRELLIS = {
 
 
 @given(spoilt(TRELLIS))
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_trellises(columns: dict[str, Any]) -> None:
     ends, *candidates = columns.values()
     builder = TrellisBuilder(HMM.with_states_as_tags().rules, n_tags=2)
@@ -119,7 +119,7 @@ def arc_operators() -> ObservableOperators:
     spoilt(ARCS._asdict() | {"head_is_right": np.array([True, False]), "position": np.array([0, 1, 0])}),
     st.integers(0, 3),
 )
-@settings(max_examples=120)
+@settings(max_examples=60)
 def test_forests_by_head_words(columns: dict[str, Any], n: int) -> None:
     *forest, head_is_right, position = columns.values()
     found = unless_refused(lambda: split_by_heads(Forest(*forest), head_is_right, position, n))
@@ -133,7 +133,7 @@ def test_forests_by_head_words(columns: dict[str, Any], n: int) -> None:
     spoilt({"head": np.array([1, 2, 2])}),
     st.integers(0, 3),
 )
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_marginals_of_arcs(columns: dict[str, Any], head: dict[str, Any], n: int) -> None:
     *forest, governor, dependant = columns.values()
     arcs = ArcForest(Forest(*forest), governor, dependant, head["head"])
@@ -159,7 +159,7 @@ def test_no_words_have_no_trees_of_arcs() -> None:
 
 
 @given(st.lists(st.sampled_from(FAR), min_size=0, max_size=4), st.integers(0, 5), st.integers(0, 2))
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_s_trees_of_dependency_trees(heads: list[int], n_words: int, n_tags: int) -> None:
     sentence = DependencySentence.of(["w"] * n_words).with_heads(tuple(heads))
     tags = [["t"] * (n_words + n_tags - 1)]

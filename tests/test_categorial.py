@@ -80,15 +80,15 @@ def test_known_categories_are_obeyed(model: CategorialModel) -> None:
         next(model.parse_all([Partial(words, {5: "VERB"})]))
 
 
-def test_it_is_saved_and_parses_in_several_processes(model: CategorialModel, tmp_path: Path) -> None:
+def test_it_is_saved_and_parses(model: CategorialModel, tmp_path: Path) -> None:
     model.save(tmp_path / "model")
     again = CategorialModel.load(tmp_path / "model")
     assert again.fingerprint == model.fingerprint
     rng = np.random.default_rng(1)
-    held_out = [draw(rng) for _ in range(40)]
+    held_out = [draw(rng) for _ in range(20)]
     sentences = list(map(words_of, held_out))
     found = list(again.parse_all(sentences, 2))
-    assert found == list(model.parse_all(sentences, 2, jobs=2))
+    assert found == list(model.parse_all(sentences, 2))
     right = np.mean([parses[0].tree == tree for parses, tree in zip(found, held_out, strict=True)])
     assert right > 0.6
     drawn = CategorialModel(model.members[:1]).sample(5, rng)

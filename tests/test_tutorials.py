@@ -4,6 +4,7 @@ import contextlib
 import io
 import runpy
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from spectral_latent.trees import Forest, SkeletalTrees, Vocabulary
 from tests.documents import ROOT
 
 
+@cache
 def run(name: str) -> dict[str, Any]:
     """Run a page, and return its names, with what it prints as `printed`."""
     with contextlib.redirect_stdout(io.StringIO()) as printed:
@@ -68,6 +70,7 @@ def test_a_garden_path() -> None:
     assert ran["surprisal"].seen.tolist() == [word != "zorblatt" for word in ran["odd"]]
 
 
+@pytest.mark.slow
 def test_hidden_markov_models() -> None:
     ran = run("tutorial_sequences")
     perplexity = ran["perplexity"]
@@ -75,6 +78,7 @@ def test_hidden_markov_models() -> None:
     assert next(iter(ran["following"])) == 1
 
 
+@pytest.mark.slow
 def test_uses_of_sequence_models() -> None:
     ran = run("tutorial_logs")
     assert ran["precision"] > 0.9
@@ -126,6 +130,7 @@ def weights(operators: ObservableOperators, trees: SkeletalTrees) -> np.ndarray:
     return weight.sign * np.exp(weight.log)
 
 
+@pytest.mark.slow
 def test_the_course_of_grammars_computes_the_same_as_the_library() -> None:
     page = run("course_4_grammar")
     hidden = {a for a, values in page["sigma"].items() if len(values) > 1 and values[1] > 0.1}
@@ -150,6 +155,7 @@ def test_the_course_of_grammars_computes_the_same_as_the_library() -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-15)
 
 
+@pytest.mark.slow
 def test_models_with_states_come_close_to_the_truth() -> None:
     ran = run("tutorial_trees")
     log, right = ran["mean_log"], ran["right"]
@@ -161,6 +167,7 @@ def test_models_with_states_come_close_to_the_truth() -> None:
     assert "─╼ ancestor" in ran["printed"]
 
 
+@pytest.mark.slow
 def test_the_course_of_samples() -> None:
     ran = run("course_5_sample")
     names = [symbol.last for symbol in ran["prepared"].coarse.symbols]
