@@ -1,11 +1,12 @@
 """Run benchmarks, and make the tables of all pages from their results.
 
     python -m benchmarks                           # what is claimed, the minutes it takes, and missing data
-    python -m benchmarks phrases theorems          # run some: new figures beside recorded ones
-    python -m benchmarks phrases theorems --record # and record their rows in results.jsonl
+    python -m benchmarks phrases ranks             # run some: new figures beside recorded ones
+    python -m benchmarks phrases ranks --record    # and record their rows in results.jsonl
+    python -m benchmarks papers                    # make the tables and slides of the papers
     python -m benchmarks all                       # run all whose data are there
     python -m benchmarks tables                    # write RESULTS.md, and the tables of README.md and docs
-    python -m benchmarks show climb                # print tables of results.jsonl
+    python -m benchmarks show coverage             # print tables of results.jsonl
 
 The environment variable SPECTRAL_LATENT_DATA names the folder of the data that are not NLTK's.  A row that lacks a
 figure for want of data does not replace the published row.  `tables` lists the rows of README.md and docs that are
@@ -37,22 +38,25 @@ from benchmarks._stale import is_checkout, stale
 def main() -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks of plan.toml, `all`, `tables` or `show`")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="benchmarks of plan.toml, or `papers`, `all`, `tables`, `show`"
+    )
     parser.add_argument("--record", action="store_true", help="write the rows into results.jsonl")
     arguments = parser.parse_args()
     names, benchmarks = arguments.names, plan()
-    unknown = [name for name in names if name not in (*benchmarks, "all", "tables", "show")]
+    groups = {"all": list(benchmarks), "papers": [name for name, each in benchmarks.items() if "et al." in each.title]}
+    unknown = [name for name in names if name not in (*benchmarks, *groups, "tables", "show")]
     if unknown:
-        parser.error(
-            f"{', '.join(unknown)}: no such benchmark; there are {', '.join(benchmarks)}, all, tables and show"
-        )
+        parser.error(f"{', '.join(unknown)}: no such benchmark; there are {', '.join([*benchmarks, *groups])}")
     if not names:
         _print_claims(benchmarks.values(), read_results())
     elif "show" in names:
         print(*(section([benchmarks[name]], read_results()) for name in names if name in benchmarks), sep="")
     else:
-        for name in benchmarks if "all" in names else [name for name in names if name in benchmarks]:
-            _run(benchmarks[name], arguments.record)
+        asked = (each for name in names for each in groups.get(name, [name]))
+        for each in dict.fromkeys(asked):
+            if each in benchmarks:
+                _run(benchmarks[each], arguments.record)
         if "tables" in names:
             for path, text in pages().items():
                 path.write_text(text, encoding="utf-8")

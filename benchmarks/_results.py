@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PLAN = ROOT / "benchmarks/plan.toml"
 RESULTS = ROOT / "benchmarks/results.jsonl"
 DATA = "SPECTRAL_LATENT_DATA"  # the folder of data that the plan's commands name
-PEERS = ("Berkeley parser", "MSTParser", "NLTK", "UDPipe", "hmmlearn", "scikit-splearn")  # begin their rows
+PEERS = ("Berkeley parser", "MSTParser", "NLTK", "UDPipe", "hmmlearn")  # begin their rows
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 

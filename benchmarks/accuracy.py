@@ -6,6 +6,8 @@
     python -m benchmarks.accuracy phrases --models fast --trees 125 250 500                     # a learning curve
     python -m benchmarks.accuracy dependencies --train ewt-train.conllu --evaluate ewt-dev.conllu --models fast
     python -m benchmarks.accuracy columns --train el-train.conllu --evaluate el-dev.conllu --models fast --given text
+    python -m benchmarks.accuracy phrases --models slides                       # the slides of Cohen et al. (2013)
+    python -m benchmarks.accuracy phrases --models en --words 9-11 19-21 38-42  # speed by the length of a sentence
     python -m benchmarks.accuracy tags --models fast "NLTK TnT"
 
 A model is the name of one of the task's rows, or a ready model or a file, which is loaded instead of trained.  Every
@@ -44,6 +46,7 @@ from benchmarks._measure import (
     print_row,
     written_difference,
 )
+from benchmarks.papers.cohen2013 import ONE_STATE, PAPER_F1, SLIDES
 from spectral_latent import constituency, dependency, load, sequence
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase
 from spectral_latent.corpora import constituency_trees, dependency_trees, tagged_sentences
@@ -66,6 +69,7 @@ from spectral_latent_text import TextPipeline
 
 Figures = dict[str, float | str]
 OVER = "over the Berkeley parser"
+COUNTS = ("log p̂", "≤ 0", "fallbacks")
 WHOLE = ("sentences", "fallbacks", "tokens/s", "peak MB")
 COSTS = ("reading s", "training s", "file MB", "peak MB")
 METRICS = {
@@ -131,9 +135,9 @@ def train_phrases(options: Sequence[ConstituencyOptions], trees: list[Phrase]) -
     return ConstituencyModel.train(trees, options)
 
 
-def train_plain(trees: list[Phrase]) -> ConstituencyModel:
+def train_plain(options: ConstituencyOptions, trees: list[Phrase]) -> ConstituencyModel:
     """Train a plain PCFG, which parses with its own operators."""
-    (grammar,) = ConstituencyModel.train(trees).members
+    (grammar,) = ConstituencyModel.train(trees, options).members
     return ConstituencyModel((grammar.with_operators(grammar.coarse),))
 
 
@@ -153,7 +157,9 @@ PHRASE_OPTIONS: dict[str, Sequence[ConstituencyOptions]] = {
     "three grammars": [replace(options, spans=None) for options in constituency.preset("accurate")],
     "fast, functions": [replace(options, function_labels=True) for options in constituency.preset("fast")],
     **{name: constituency.preset(name) for name in ("fast", "clusters", "spectral", "accurate", "best")},
+    **{name: [options] for name, options in SLIDES.items()},
 }
+PLAIN_OPTIONS = {"plain": ConstituencyOptions(), **ONE_STATE}
 BERKELEY = "Berkeley parser"
 
 
@@ -168,13 +174,14 @@ def evaluate_phrases(model: ConstituencyModel | str, evaluated: Evaluated) -> Fi
         return _bracket_figures(kept, theirs, None)
     evaluation = evaluate_parser(model, kept)
     weight = model.score(evaluated.gold)
+    positive = weight.log[weight.sign > 0]
     figures = _bracket_figures(kept, [parse.tree for parse in evaluation.parses], theirs)
     if evaluation.function_score is not None:
         figures["with functions"] = evaluation.function_score.f1
     return figures | {
         "fallbacks": evaluation.fallbacks,
-        "log p̂": float(weight.log[weight.sign > 0].mean()),
-        "≤ 0": 100 * float(np.mean(weight.sign[weight.sign != 0] < 0)),
+        "log p̂": float(positive.sum()) / max(len(positive), 1),
+        "≤ 0": 100 * float((weight.sign < 0).sum()) / max(np.count_nonzero(weight.sign), 1),
         "sentences/s": evaluation.sentences_per_second,
     }
 
@@ -184,12 +191,13 @@ def _bracket_figures(kept: Sequence[GoldTree], trees: Sequence[Phrase], theirs: 
     gold = [each.tree for each in kept]
     each, f1 = _score_each(gold, trees), _measure("f1")
     score = sum(each, BracketScores())
+    short = score_brackets(zip(gold, trees, strict=True), max_length=40)
     return {
         "sentences": len(gold),
         "F1": score.f1,
         "±": half_interval(each, f1),
         OVER: "" if theirs is None else written_difference(_score_each(gold, theirs), each, f1),
-        "F1 ≤ 40": score_brackets(zip(gold, trees, strict=True), max_length=40).f1,
+        "F1 ≤ 40": short.f1 if short.gold else "",
         "tags": score.tagging_accuracy,
         "exact": score.exact,
     }
@@ -306,9 +314,23 @@ def evaluate_tags(model: Any, evaluated: Evaluated) -> Figures:
 TASKS = {
     "phrases": Task(
         read_phrases,
-        {name: partial(train_phrases, options) for name, options in PHRASE_OPTIONS.items()} | {"plain": train_plain},
+        {name: partial(train_phrases, options) for name, options in PHRASE_OPTIONS.items()}
+        | {name: partial(train_plain, options) for name, options in PLAIN_OPTIONS.items()},
         evaluate_phrases,
-        ("F1", "±", OVER, "F1 ≤ 40", "tags", "exact", "with functions", "log p̂", "≤ 0", "fallbacks", "sentences/s"),
+        (
+            "paper F1",
+            "F1",
+            "±",
+            OVER,
+            "F1 ≤ 40",
+            "tags",
+            "exact",
+            "with functions",
+            "log p̂",
+            "≤ 0",
+            "fallbacks",
+            "sentences/s",
+        ),
     ),
     "dependencies": Task(
         lambda source, column: dependency_trees(source),
@@ -341,7 +363,7 @@ class Row(NamedTuple):
     evaluate: the source to evaluate on.
     n_trees: the number of examples to learn from; None for all.
     every: 2 to evaluate on every second example, and so on.
-    max_words: the largest number of words of a tree to evaluate on.
+    words: the least and the largest number of words of a tree to evaluate on, such as "1-40".
     """
 
     task: str
@@ -352,7 +374,7 @@ class Row(NamedTuple):
     column: str | None = None
     given: str | None = None
     every: int = 1
-    max_words: int | None = None
+    words: str | None = None
 
 
 def measure(row: Row) -> Figures:
@@ -360,21 +382,23 @@ def measure(row: Row) -> Figures:
     task = TASKS[row.task]
     every = list(task.read(row.evaluate, row.column))
     numbers = list(range(len(every)))
-    if row.max_words is not None:
-        numbers = [n for n in numbers if (gold := GoldTree.of(every[n])) and len(gold.words) <= row.max_words]
+    if row.words is not None:
+        least, most = map(int, row.words.split("-"))
+        numbers = [n for n in numbers if (gold := GoldTree.of(every[n])) and least <= len(gold.words) <= most]
     numbers = numbers[:: row.every]
     evaluated = Evaluated(row.evaluate, [every[n] for n in numbers], numbers, [], row.given)
+    few = evaluated._replace(gold=evaluated.gold[:2], numbers=numbers[:2])
     if row.model not in task.models:
         model = row.model if row.model == BERKELEY else load(row.model)
+        task.evaluate(model, few)  # compiles what is measured
         return task.evaluate(model, evaluated) | {"peak MB": peak_megabytes()}
     begun = time.process_time()
     train = list(task.read(row.train, row.column))
-    figures: Figures = {"reading s": time.process_time() - begun}
+    figures: Figures = {"reading s": time.process_time() - begun, "paper F1": PAPER_F1.get(row.model, "")}
     if row.n_trees is not None:
         random.Random(0).shuffle(train)
         del train[row.n_trees :]
     learn = task.models[row.model]
-    few = evaluated._replace(gold=evaluated.gold[:2], numbers=numbers[:2])
     task.evaluate(learn(train[:20]), few)  # compiles what is measured
     begun = time.process_time()
     model = learn(train)
@@ -398,23 +422,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--column", choices=("upos", "xpos"), help="the column of tags of CoNLL-U")
     parser.add_argument("--given", nargs="+", choices=("words", "text"), help="what the task `columns` is given")
     parser.add_argument("--every", type=int, default=1, help="evaluate on every second example, and so on")
-    parser.add_argument("--max-words", type=int, help="evaluate on trees of at most so many words")
+    parser.add_argument("--words", nargs="+", metavar="LEAST-MOST", help="evaluate on trees of so many words")
     given = parser.parse_args(arguments)
+    given.models = [model for name in given.models for model in ([*ONE_STATE, *SLIDES] if name == "slides" else [name])]
     task = TASKS[given.task]
     evaluate = given.evaluate or [f"{task.default}:{given.split}"]
     train = given.train or [f"{task.default}:train"] * len(evaluate)
     if len(train) != len(evaluate):
         parser.error("--train and --evaluate need as many sources")
-    keys = ["model", "text", *(["given"] if given.given else []), *(["trees"] if given.trees else [])]
+    several = {"given": given.given, "trees": given.trees, "words": given.words and given.words[1:]}
+    keys = ["model", "text", *(name for name, values in several.items() if values)]
     columns = ["sentences", *task.columns, *COSTS]
     print_head(keys, columns)
     rows = itertools.product(
-        zip(train, evaluate, strict=True), given.given or [None], given.models, given.trees or [None]
+        zip(train, evaluate, strict=True),
+        given.given or [None],
+        given.models,
+        given.trees or [None],
+        given.words or [None],
     )
-    for (source, target), origin, model, n_trees in rows:
+    for (source, target), origin, model, n_trees, words in rows:
         name, _, told = target.rpartition("=")
-        row = Row(given.task, model, source, told, n_trees, given.column, origin, given.every, given.max_words)
-        of_key = {"model": model, "text": name or told, "given": origin, "trees": f"{n_trees or 0:,}"}
+        row = Row(given.task, model, source, told, n_trees, given.column, origin, given.every, words)
+        of_key = {"model": model, "text": name or told, "given": origin, "trees": f"{n_trees or 0:,}", "words": words}
         print_row([of_key[key] for key in keys], in_new_process(measure, row), columns, WHOLE)
 
 

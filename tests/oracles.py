@@ -598,3 +598,27 @@ def spoilt(draw: st.DrawFn, columns: dict[str, np.ndarray], near: dict[str, list
         }
         found[name] = change[kind](column) if kind in change else column
     return found
+
+
+def change_basis(operators: ObservableOperators, bases: Sequence[np.ndarray]) -> ObservableOperators:
+    """Express a model in the basis G^a, an invertible (m_a, m_a) matrix per symbol (long paper, Theorem 1).
+
+    c¹ → G c¹, c∞ → c∞ G⁻¹, C^{a→b c}(y, z) → C(y G^b, z G^c) (G^a)⁻¹.
+
+    Raises numpy.linalg.LinAlgError if a matrix is singular.
+    """
+    inverses = [np.linalg.inv(basis) for basis in bases]
+    root, leaf, unary = operators.root.copy(), operators.leaf.copy(), operators.unary.copy()
+    for a, m in enumerate(operators.states):
+        root[a, :m] = bases[a] @ root[a, :m]
+    for r, (a, _) in enumerate(operators.rules.leaf):
+        m = operators.states[a]
+        leaf[r, :m] = leaf[r, :m] @ inverses[a]
+    for r, (a, b) in enumerate(operators.rules.unary):
+        m, k = operators.states[[a, b]]
+        unary[r, :m, :k] = inverses[a].T @ unary[r, :m, :k] @ bases[b].T
+    binary = Tensors.of(
+        tensor.transform((inverses[a].T, bases[b], bases[c]))
+        for tensor, (a, b, c) in zip(operators.binary, operators.rules.binary, strict=True)
+    )
+    return ObservableOperators(operators.rules, operators.states, root, leaf, unary, binary)

@@ -11,7 +11,7 @@ import pytest
 from benchmarks._measure import half_interval, print_head, print_row
 from benchmarks._pages import filled, pages
 from benchmarks._results import Result, lacking, merged, plan, printed, read_results, rooms, rows_of, tables_in
-from spectral_latent import ConstituencyModel
+from spectral_latent.corpora import CorpusError
 from spectral_latent.evaluation import GoldTree, TaggingScore
 from tests.toy import toy_treebank
 
@@ -88,8 +88,15 @@ def test_a_row_without_its_peers_data_keeps_the_published_one() -> None:
 
 def test_the_help_names_benchmarks_that_exist() -> None:
     lines = re.findall(r"python -m benchmarks +([^#\n]*)#", str(load("__main__").__doc__))
-    assert {name for line in lines for name in line.split()} - {*plan(), "all", "tables", "show", "--record"} == set()
-    assert len(lines) == 6
+    assert {name for line in lines for name in line.split()} - {
+        *plan(),
+        "papers",
+        "all",
+        "tables",
+        "show",
+        "--record",
+    } == set()
+    assert len(lines) == 7
 
 
 def test_every_section_names_rooms_that_exist() -> None:
@@ -188,7 +195,7 @@ def test_accuracy_of_phrases(treebank: str, model: str) -> None:
 def test_parts_of_a_treebank(treebank: str) -> None:
     """A part has as many trees as asked for, and the sentences that are asked for are evaluated."""
     accuracy = load("accuracy")
-    row = accuracy.measure(accuracy.Row("phrases", "plain", treebank, treebank, 20, every=2, max_words=12))
+    row = accuracy.measure(accuracy.Row("phrases", "plain", treebank, treebank, 20, every=2, words="1-12"))
     short = [tree for tree in TREES if len(list(tree.words())) <= 12]
     assert row["sentences"] == len(short[::2])
     assert row["F1"] < accuracy.measure(accuracy.Row("phrases", "plain", treebank, treebank, None))["F1"]
@@ -251,51 +258,23 @@ def test_new_figures_stand_beside_recorded_ones(
         assert (file.read_text(encoding="utf-8") == before) == (arguments == ["slopes"])
 
 
-def test_sequences(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every learner has a row."""
+def test_sequences(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every learner has a row, and what knows more is nearer to the truth than bigrams."""
+    load("sequences").main(["random", "--kinds", "three", "--models", "1", "--strings", "100"])
+    (rows,) = tables_in(capsys.readouterr().out)
+    assert {(row["model"], row["strings"]) for row in rows} == {("three", "100")}
+    assert len({row["learner"] for row in rows}) == 8
+
+
+def test_files_of_pautomac(tmp_path: Path) -> None:
+    """They are read as they stand, and damaged ones refused."""
     sequences = load("sequences")
-    monkeypatch.setattr("sys.argv", ["sequences.py", "--kinds", "three", "--models", "1", "--strings", "100"])
-    sequences.main()
-    rows = [line.split("|")[3:6] for line in capsys.readouterr().out.splitlines() if line.startswith("| three")]
-    assert [row[0].strip() for row in rows] == [
-        "bigrams, λ = 0.1",
-        "spectral, states chosen",
-        "spectral",
-        "spectral, then EM, 100 iterations",
-        "spectral, then EM, to the end",
-        "clusters, then EM",
-        "Baum-Welch, one start",
-        "Baum-Welch, best of 5",
-    ]
-
-
-def test_reading_times(tmp_path: Path) -> None:
-    """The regression finds the coefficients of times that are made of surprisals and lengths."""
-    reading_times = load("reading_times")
-    for name in (reading_times.PARSES, reading_times.TIMES):
-        (tmp_path / name).parent.mkdir(parents=True)
-    numbered = []
-    zone = 0
-    for tree in TREES:
-        words = list(tree.words())
-        text = tree.bracketed()
-        for word in words:
-            zone += 1
-            text = text.replace(f" {word})", f" {word}/1.{zone})", 1)
-        numbered.append(text)
-    (tmp_path / reading_times.PARSES).write_text("\n".join(numbered))
-    surprisals = reading_times.read_surprisals(ConstituencyModel.train(TREES), tmp_path)
-    assert len(surprisals) == zone
-    lines = ["word\tzone\titem\tnItem\tmeanItemRT\tsdItemRT"]
-    for at in range(2, zone + 1):
-        bits, length = surprisals[1, at]
-        time = 300 + 4 * bits + 2 * surprisals[1, at - 1][0] + 5 * length + at % 2
-        lines.append(f"w\t{at}\t1\t80\t{time}\t1")
-    (tmp_path / reading_times.TIMES).write_text("\n".join(lines))
-    found = reading_times.regress(surprisals, reading_times.read_times(tmp_path))
-    assert found.coefficients[1:4] == pytest.approx([4, 2, 5], abs=0.3)
-    assert (found.errors[1:4] < 0.3).all()
-    assert found.gain > 0.5
+    (file := tmp_path / "1.pautomac.train").write_text("3 8\n5 5 4 1 1 5\n0\n1 7\n\n")
+    assert sequences.read_strings(file) == [[5, 4, 1, 1, 5], [], [7]]
+    for damaged in ("", "2 2\n0\n\n1 1\n", "1 2\n2 0\n", "1 2\n1 x\n", "3 2\n0\n"):
+        file.write_text(damaged)
+        with pytest.raises(CorpusError, match=r"1\.pautomac\.train"):
+            sequences.read_strings(file)
 
 
 def test_coverage() -> None:

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.papers.brown import find_brown_clusters
 from spectral_latent._compiled import check_starts
 from spectral_latent.constituency import PhraseSymbol
 from spectral_latent.constituency.forests import DerivationBuilder
@@ -91,15 +90,6 @@ def test_trellises_need_spines_as_parents() -> None:
 def test_trellises_need_the_rules_of_their_tags(n_tags: int, operators: ObservableOperators) -> None:
     fits = n_tags == operators.n_symbols // 2
     assert (unless_refused(lambda: TrellisBuilder(operators.rules, n_tags)) is not None) == fits
-
-
-@given(spoilt({"terminal": np.array([0, 1, 2, 3, 0, 1, 4])}), st.integers(0, 6), st.integers(0, 4))
-def test_clusters_of_types(columns: dict[str, Any], n_types: int, clusters: int) -> None:
-    tags = np.zeros(7, dtype=np.int64)
-    sequences = unless_refused(lambda: Sequences(columns["terminal"], tags, np.array([0, 3, 7]), np.ones(2)))
-    if sequences is not None:
-        clustered = unless_refused(lambda: find_brown_clusters(sequences, n_types, clusters))
-        assert clustered is None or len(clustered) == n_types
 
 
 # ---------------------------------------------------------------------------------------------------------------------

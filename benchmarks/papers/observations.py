@@ -1,4 +1,4 @@
-"""Dependency trees as columns of integers, which estimators and word embeddings count."""
+"""Dependency trees as columns of integers, and embeddings of words from counts of their arcs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from spectral_latent.estimation.svd import truncated_svd
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["Observations"]
+__all__ = ["Observations", "embed_by_arcs"]
+
+_ROUNDING = 1e-10  # a singular value this small, relative to the first, is zero except for rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +99,22 @@ class Observations:
         """[B_R, B_L, B_Rᵀ, B_Lᵀ] (V, 4V): counts of each word's right children, left children, and heads by side."""
         down = [self.bigrams(children) for children in (self.right, self.left)]
         return sparse.csr_array(sparse.hstack([*down, *(table.T for table in down)], format="csr"))
+
+
+def embed_by_arcs(observations: Observations, k: int) -> FloatArray:
+    """Compute U (V, k), the leading left singular vectors of [B_R, B_L, B_Rᵀ, B_Lᵀ], counts of arcs from either end.
+
+    With enough data its range is that of O.  Counts of heads alone would leave out the words that never head another.
+    There are fewer than k columns if the counts have a lower rank.
+
+    >>> the, dog, cat, barks = range(4)
+    >>> trees = Observations.of([((the, dog, barks), (2, 3, 0)), ((the, cat, barks), (2, 3, 0))], n_words=4)
+    >>> u = embed_by_arcs(trees, k=3)
+    >>> u.shape, bool(np.allclose(u[dog], u[cat]))
+    ((4, 3), True)
+    """
+    u, sigma, _ = truncated_svd(observations.neighbours, k)
+    return u[:, sigma > _ROUNDING * sigma.max(initial=0.0)]
 
 
 def _check(number: int, word: Sequence[int], head: Sequence[int], n_words: int) -> None:

@@ -1,8 +1,11 @@
 """Tables 1, 2, 5, 6 and 7 of Stratos, Collins and Hsu (2016): parts of speech from words alone.
 
+    python -m benchmarks.papers.stratos2016 2 nltk:treebank en_ewt/
+
 A model learns from all sentences of a corpus and tags the same sentences; it is scored by the twelve universal tags,
 in Table 7 by the corpus's own tags.  The paper uses ten languages of the universal treebank 2.0, whose English part is
-not open.  Its English numbers are printed as far as the text of the paper has them.
+not open.  Its English numbers are printed as far as the text of the paper has them.  Brown clusters, and the log-linear
+model of Berg-Kirkpatrick et al. (2010), which are programs of their own, are left out.
 
 | row | paper | meaning |
 | --- | --- | --- |
@@ -19,27 +22,33 @@ token of every state, is added, so that no sentence is impossible.
 
 from __future__ import annotations
 
+import argparse
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-import click
 import numpy as np
 
+from benchmarks._measure import print_head, print_row
 from benchmarks.papers.assumptions import Assumptions, check_assumptions
-from benchmarks.papers.baselines import decode_states, score_per_word, train_baum_welch, train_cluster_hmm
 from benchmarks.papers.closed_form import Construction, paper_options, train_paper
-from benchmarks.papers.featurized import FeaturizedOptions, train_featurized_hmm
-from benchmarks.papers.tables import MarkdownTable, timed
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, WordTypes
 from spectral_latent.cli.sources import tagged, universal
 from spectral_latent.corpora import CorpusError
 from spectral_latent.estimation import EM
 from spectral_latent.evaluation import many_to_one, one_to_one, v_measure
-from spectral_latent.sequence import HiddenMarkov
-from spectral_latent.sequence.baum_welch import baum_welch
+from spectral_latent.sequence import HiddenMarkov, Sequences
+from spectral_latent.sequence.baum_welch import baum_welch, state_posteriors
 
-__all__ = ["HULLS", "METHODS", "Setting", "TaggedCorpus", "print_assumptions", "print_methods"]
+__all__ = [
+    "HULLS",
+    "METHODS",
+    "Setting",
+    "TaggedCorpus",
+    "main",
+    "score_per_word",
+]
 
 Words = list[list[str]]
 _REFINEMENT = EM(iterations=5, tolerance=0.0, state_smoothing=0.0)
@@ -49,7 +58,7 @@ class Setting(NamedTuple):
     """Settings that all methods share.
 
     n_states: the number of states, m.
-    iterations: the most iterations of Baum-Welch and of L-BFGS.
+    iterations: the most iterations of Baum-Welch.
     seed: the seed of methods that start at random.
     smoothing: κ of the paper's anchor models.
     steps: the steps of EM for the transitions of anchor models; None for as many as convergence takes.
@@ -110,14 +119,12 @@ class Method(NamedTuple):
     is_random: whether the seed makes a difference.
     paper: many-to-one accuracy in Tables 1 and 2.
     paper_log: log p per word in Table 6.
-    paper_fine: many-to-one accuracy in Table 7.
     """
 
     train: Callable[[TaggedCorpus, Setting], AnchorHMM | HiddenMarkov]
     is_random: bool = False
     paper: str = "-"
     paper_log: str = "-"
-    paper_fine: str = "-"
 
 
 class _Result(NamedTuple):
@@ -162,18 +169,10 @@ def _refined(corpus: TaggedCorpus, setting: Setting) -> HiddenMarkov:
 
 def _baum_welch(corpus: TaggedCorpus, setting: Setting) -> HiddenMarkov:
     """Train by Baum-Welch from a random start."""
-    return train_baum_welch(WordTypes.of(corpus.words), setting.n_states, (setting.seed,), setting.iterations)
-
-
-def _clusters(corpus: TaggedCorpus, setting: Setting) -> HiddenMarkov:
-    """Train with Brown clusters as states."""
-    return train_cluster_hmm(WordTypes.of(corpus.words), setting.n_states)
-
-
-def _featurized(corpus: TaggedCorpus, setting: Setting) -> HiddenMarkov:
-    """Train the log-linear model from random weights."""
-    options = FeaturizedOptions(n_states=setting.n_states, iterations=setting.iterations, seed=setting.seed)
-    return train_featurized_hmm(WordTypes.of(corpus.words), options)
+    types = WordTypes.of(corpus.words)
+    n = types.sequences.n_sequences
+    start = HiddenMarkov.random(types.tokens.astype(float), n, setting.n_states, setting.seed)
+    return baum_welch([types.sequences], start, EM(iterations=setting.iterations, state_smoothing=0.0))[0]
 
 
 HULLS = {
@@ -184,8 +183,6 @@ HULLS = {
 }
 METHODS = {
     "Baum-Welch": Method(_baum_welch, is_random=True, paper="59.8", paper_log="-6.45"),
-    "log-linear": Method(_featurized, is_random=True, paper_fine="74.9 (1.5)"),
-    "Brown clusters": Method(_clusters, paper="62.9", paper_log="-6.71"),
     "anchor": Method(_anchor("brown"), paper="66.1", paper_log="-7.06"),
     "anchor + features": Method(_anchor("brown", spelling=True), paper="71.4", paper_log="-7.05"),
     "true anchors": Method(_true_anchors),
@@ -198,22 +195,24 @@ METHODS = {
 def _run(corpus: TaggedCorpus, method: Method, setting: Setting) -> _Result:
     """Train a model, and score the states that it finds in its own corpus."""
     method.train(_WARM, setting._replace(n_states=2, iterations=2))  # compiles what the method needs
-    model, seconds = timed(method.train, corpus, setting)
+    begun = time.process_time()
+    model = method.train(corpus, setting)
+    seconds = time.process_time() - begun
     sequences = WordTypes.of(corpus.words).sequences
     hidden = model.hidden if isinstance(model, AnchorHMM) else model
     found = (
         [state for row in model.tag_all(corpus.words) for state in row]
         if isinstance(model, AnchorHMM)
-        else decode_states(model, sequences).tolist()
+        else state_posteriors(sequences, hidden)[0].argmax(axis=1).tolist()
     )
     gold = [tag for row in corpus.tags for tag in row]
-    return _Result(
-        many_to_one(gold, found),
-        v_measure(gold, found),
-        one_to_one(gold, found),
-        score_per_word(hidden, sequences),
-        seconds,
-    )
+    per_word = score_per_word(hidden, sequences)
+    return _Result(many_to_one(gold, found), v_measure(gold, found), one_to_one(gold, found), per_word, seconds)
+
+
+def score_per_word(model: HiddenMarkov, sequences: Sequences) -> float:
+    """Compute the mean log-probability of a word, in nats, ends of sentences included (Table 6)."""
+    return float(state_posteriors(sequences, model)[1].sum()) / len(sequences.terminal)
 
 
 def _cells(runs: Sequence[_Result]) -> list[str]:
@@ -231,16 +230,16 @@ def print_methods(
     corpora: Sequence[TaggedCorpus], methods: dict[str, Method], setting: Setting, seeds: int, *, fine: bool = False
 ) -> None:
     """Print the scores of methods on every corpus, and their means over several corpora."""
-    click.echo("Paper: English, whose treebank is not open; - where the text at hand has no number.\n")
-    scores = ("paper, many-to-one", "many-to-one", "V-measure", "one-to-one", "paper, log p per word", "log p per word")
-    table = MarkdownTable("method", "corpus", "states", *scores, "training s")
+    scores = ("paper, many-to-one", "many-to-one", "V-measure", "one-to-one", "paper, log p per word")
+    columns = (*scores, "log p per word", "training s")
+    print_head(["method", "corpus", "states"], columns)
 
     def row(name: str, source: str, m: str, runs: Sequence[_Result]) -> None:
         """Print the row of a method, with the numbers of the paper beside its own."""
         accuracy, v_measure, one_to_one, log, seconds = _cells(runs)
-        method = methods[name]
-        paper, paper_log = (method.paper_fine, "-") if fine else (method.paper, method.paper_log)
-        table.row(name, source, m, paper, accuracy, v_measure, one_to_one, paper_log, log, seconds)
+        paper, paper_log = ("-", "-") if fine else (methods[name].paper, methods[name].paper_log)
+        cells = [paper, accuracy, v_measure, one_to_one, paper_log, log, seconds]
+        print_row([name, source, m], dict(zip(columns, cells, strict=True)), columns, ())
 
     for name, method in methods.items():
         means = []
@@ -252,29 +251,48 @@ def print_methods(
             means.append(_Result(*np.mean(runs, axis=0).tolist()))
         if len(corpora) > 1:
             row(name, "mean", "", [_Result(*np.mean(means, axis=0).tolist())])
-    click.echo()
 
 
 def print_assumptions(corpora: Sequence[TaggedCorpus]) -> None:
-    """Print Table 5: how many tags have an anchor, and how many words a single tag."""
+    """Print Table 5: how many tags have an anchor, also among the most frequent words, and how many words one tag."""
     candidates = AnchorOptions().candidates
-    click.echo("Paper: all tags of all ten languages have an anchor, and more than 90 % of types are unambiguous.")
-    click.echo(f"Shares in per cent.  An anchor within {candidates} is one of the {candidates} most frequent words.\n")
     columns = ("words", "types", "tags with anchor", f"within {candidates}", "unambiguous types", "unambiguous tokens")
-    table = MarkdownTable("corpus", *columns)
-    anchors = []
+    print_head(["corpus"], columns)
     for corpus in corpora:
         assumptions = corpus.assumptions()
         words = [word.lower() for row in corpus.words for word in row]
-        shares = (
+        cells = (
+            len(words),
+            len(set(words)),
             assumptions.anchored_tags,
             assumptions.anchored_within(candidates),
             assumptions.unambiguous_types,
             assumptions.unambiguous_tokens,
         )
-        table.row(corpus.source, f"{len(words):,}", f"{len(set(words)):,}", *(f"{share:.1f}" for share in shares))
-        of_tags = (f"{tag}: {a.word} ({a.count})" if a else f"{tag}: none" for tag, a in assumptions.anchors.items())
-        anchors.append(f"- {corpus.source}: {', '.join(of_tags)}")
-    click.echo("\nMost frequent anchors (tokens):\n")
-    for line in anchors:
-        click.echo(line)
+        print_row([corpus.source], dict(zip(columns, cells, strict=True)), columns, columns[:2])
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print a table of the paper."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("table", choices=("1", "2", "5", "7"), help="Table 2 has the likelihoods of Table 6, too")
+    parser.add_argument("sources", metavar="SOURCE", nargs="*", default=["nltk:treebank"], help="corpora with tags")
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), help="of Tables 2 and 7")
+    parser.add_argument("--n-states", type=int, default=12, help="the most parts of speech")
+    parser.add_argument("--seeds", type=int, default=1, help="runs of random methods; in the paper 10")
+    parser.add_argument("--iterations", type=int, default=30, help="of Baum-Welch; in the paper 1000")
+    parser.add_argument("--smoothing", metavar="κ", type=float, default=0.0, help="tokens added to counts")
+    parser.add_argument("--steps", type=int, help="of EM for transitions; as many as convergence takes if not given")
+    given = parser.parse_args(arguments)
+    is_fine = given.table == "7"
+    corpora = [TaggedCorpus.read(source, fine=is_fine) for source in given.sources]
+    if given.table == "5":
+        print_assumptions(corpora)
+        return
+    setting = Setting(given.n_states, given.iterations, smoothing=given.smoothing, steps=given.steps)
+    methods = HULLS if given.table == "1" else {name: METHODS[name] for name in given.methods}
+    print_methods(corpora, methods, setting, given.seeds, fine=is_fine)
+
+
+if __name__ == "__main__":
+    main()

@@ -52,7 +52,7 @@ LEFT: Mapping[str, str] = {  # what to use in the place of commands and options 
     "--candidates": _RERANK,
     "--universal": "give --column universal",
     "--unsupervised": "leave it out: models without labels are compared by their states",
-    "--choose-states": "use `benchmarks.papers.narayan2016` in a checkout of the project",
+    "--choose-states": "give --n-states; in Python, `Spectral(tested=True)` tests how many states each symbol has",
     "--first": f"{_IN_PYTHON}: DependencyOptions(attachment=Attachment(first_side=...))",
     "--hull": f"{_IN_PYTHON}: AnchorOptions(hull=...)",
     "--no-spelling": f"{_IN_PYTHON}: AnchorOptions(spelling=False)",

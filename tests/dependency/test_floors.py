@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.papers.known_grammars import change_basis
 from spectral_latent.dependency import DependencyModel, DependencyOptions
 from spectral_latent.dependency.grammar import with_floors
 from spectral_latent.estimation import EstimatorOptions
@@ -17,7 +16,17 @@ from spectral_latent.inference import SignedLog, collapse, mean_inside_vectors, 
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest
 from tests.conformance.treebank import DEPENDENCIES
-from tests.oracles import Lpcfg, Tree, all_rules, children, columns, kind_and_rule, random_lpcfg, random_numbers
+from tests.oracles import (
+    Lpcfg,
+    Tree,
+    all_rules,
+    change_basis,
+    children,
+    columns,
+    kind_and_rule,
+    random_lpcfg,
+    random_numbers,
+)
 
 RULES = all_rules(2, 3)
 STATES = [2, 3]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.recovery import PROBLEMS
+from benchmarks.known_models import PROBLEMS
 from spectral_latent.estimation import (
     FeatureColumns,
     ProjectionOptions,

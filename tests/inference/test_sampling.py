@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.papers.known_grammars import change_basis
 from spectral_latent.inference import SampledTrees, sample_trees, tree_weights
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import FloatArray, Forest, Rules, SkeletalTrees
+from tests.oracles import change_basis
 
 STATES = np.array([2, 1, 3])
 RULES = Rules(

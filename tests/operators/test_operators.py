@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.papers.known_grammars import change_basis
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ExpectedCounts, ObservableOperators, Tensor
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
-from tests.oracles import Lpcfg, columns, random_numbers, rules_of, tree_strategy
+from tests.oracles import Lpcfg, change_basis, columns, random_numbers, rules_of, tree_strategy
 
 seeds = st.integers(0, 2**32 - 1)
 treebanks = st.lists(tree_strategy(max_leaves=8), min_size=1, max_size=5)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.papers.assumptions import AnchorWord, check_assumptions
-from benchmarks.papers.baselines import score_per_word
+from benchmarks.papers.stratos2016 import score_per_word
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from tests.sequence.hmms import draw_strings, paths, random_hmm
 

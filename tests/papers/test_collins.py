@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from benchmarks.papers.collins import train_averaged_perceptron
+from benchmarks.papers.dhillon2012 import train_averaged_perceptron
 
 
 def by_the_book(lists: list[tuple[np.ndarray, np.ndarray]], epochs: int) -> np.ndarray:

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.papers.embeddings import embed_by_arcs
 from benchmarks.papers.observable import estimate_corrected_operators, estimate_paper_operators
-from benchmarks.papers.observations import Observations
+from benchmarks.papers.observations import Observations, embed_by_arcs
 from spectral_latent.estimation import EstimationError
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.papers.observations import Observations
+from benchmarks.papers.observations import Observations, embed_by_arcs
 from tests.dependency.trees import Sentence, children, random_tree
 
 V = 4
@@ -92,3 +92,40 @@ def test_sentences_that_are_refused(wrong: Sentence, message: str) -> None:
 def test_weights_that_are_refused(weights: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Observations.of([((0,), (0,)), ((1,), (0,))], V, weights)
+
+
+def leading(matrix: np.ndarray, k: int) -> np.ndarray:
+    """k left singular vectors, which are defined up to signs."""
+    u, sigma, _ = np.linalg.svd(matrix, full_matrices=False)
+    assert sigma[k - 1] > 1.001 * sigma[k]
+    return np.asarray(u[:, :k])
+
+
+def treebank(seed: int, v: int, n: int = 80) -> Observations:
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 8, n).tolist()
+    sentences = [((v * rng.random(size) ** 3).astype(int).tolist(), random_tree(rng, size)) for size in sizes]
+    return Observations.of(sentences, v, rng.exponential(size=n))
+
+
+@pytest.mark.parametrize(("v", "n", "k"), [(6, 80, 3), (500, 4000, 5)])
+def test_bigrams_are_the_singular_vectors_of_counts(v: int, n: int, k: int) -> None:
+    """More than some hundred words are decomposed iteratively."""
+    trees = treebank(0, v, n)
+    table = np.zeros((v, 4, v))
+    for child, (x, head, weight) in enumerate(zip(trees.word, trees.head, trees.weight, strict=True)):
+        if head >= 0:
+            side = int(child < head)
+            table[trees.word[head], side, x] += weight
+            table[x, 2 + side, trees.word[head]] += weight
+    wanted = leading(table.reshape(v, -1), k)
+    found = embed_by_arcs(trees, k)
+    assert found @ found.T == pytest.approx(wanted @ wanted.T, abs=1e-9)
+
+
+def test_there_are_no_more_columns_than_the_counts_have_dimensions() -> None:
+    trees = Observations.of([((0, 1, 2), (2, 0, 2))] * 3, n_words=5)
+    found = embed_by_arcs(trees, k=5)
+    assert found.shape == (5, 3)
+    assert found[3:] == pytest.approx(0.0, abs=1e-12)
+    assert embed_by_arcs(Observations.of([], 5), k=2).shape == (5, 0)

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from benchmarks.papers.known_grammars import recursive_model
 from spectral_latent.inference import sample_trees, tree_weights
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.trees import Forest
 from tests.oracles import Tree, children, nested
+from tests.theorems.grammar import recursive_model
 
 M = 3
 

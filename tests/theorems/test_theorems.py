@@ -13,8 +13,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from benchmarks.papers.known_grammars import change_basis
-from benchmarks.papers.weighted_nodes import one_hot
 from spectral_latent.estimation import (
     ESTIMATORS,
     EstimatorOptions,
@@ -33,7 +31,8 @@ from spectral_latent.estimation.svd import truncated_svd
 from spectral_latent.inference import collapse, inside, marginals, outside, sample_trees, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Forest, SkeletalTrees
-from tests.oracles import Lpcfg, cky_forest, figure_2
+from tests.oracles import Lpcfg, change_basis, cky_forest, figure_2
+from tests.theorems.grammar import one_hot
 from tests.theorems.populations import STRUCTURES, Population, Structure, random_model, with_twin
 
 EXACT = EstimatorOptions(n_states=5, scaling=None, smoothing=None, cutoff=1e-7)

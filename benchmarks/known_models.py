@@ -1,0 +1,417 @@
+"""Learn from samples of known models: errors by estimator, numbers of states that are found, and intervals.
+
+    python -m benchmarks.known_models errors --trees 1000 4000 16000
+    python -m benchmarks.known_models ranks --trees 2500 --seeds 2
+    python -m benchmarks.known_models coverage --samples 100 --trees 10000 --settings "no smoothing"
+
+A problem is a model drawn at random.  Ten problems are latent PCFGs of two symbols, in which the states of the two
+children of a node are independent given its rule and state; ten are hidden Markov models, as right-branching trees.
+All have 3 to 8 states.
+
+*errors*: Σ |p̂ - p| / Σ p over 21 trees, on the first six problems.  The estimators have their default settings and know
+m, the number of states; "4 m clusters" have the smoothing and the rank of the preset `clusters`.
+
+*ranks*: a model counts as *right* if `find_ranks` finds the number of states of all its symbols; *too few* and *too
+many* are shares of symbols.
+
+*coverage*: the spectral estimator with the right numbers of states estimates the probabilities of these trees, on five
+of the problems, with standard errors by twenty groups (`Jackknife`).  The settings "no smoothing" also fix the cutoff
+and the scaling.  "Sequences" are those of a hidden Markov model, from which `LatentHMM` learns with default settings,
+and their last observations.  *Coverage* is the share of all intervals of a nominal 95 % that contain the true number,
+*rarer half* that of the trees whose probability is below the median, and *worst* the lowest share of a single tree.
+*Sound* is the share of intervals that `Estimates.is_sound` trusts, followed by their coverage, and the worst of the
+trees of which half are trusted.  *Error alone* is the coverage of θ ± t s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks._measure import print_head, print_row
+from spectral_latent import LatentHMM
+from spectral_latent.estimation import (
+    EM,
+    Clusters,
+    Estimator,
+    FeatureColumns,
+    ProjectionOptions,
+    Shard,
+    Spectral,
+    Treebank,
+    estimate,
+    find_ranks,
+    inside_templates,
+    outside_templates,
+)
+from spectral_latent.inference import sample_trees, tree_weights
+from spectral_latent.model import Jackknife
+from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.sequence import HiddenMarkov, Sequences, hmm_preset
+from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, SkeletalTrees
+
+N_ASKED = 21
+
+
+class Problem(NamedTuple):
+    """A model that was drawn at random, and its name."""
+
+    name: str
+    model: ObservableOperators
+
+    @property
+    def n_states(self) -> int:
+        """The number of states of each symbol."""
+        return int(self.model.states[0])
+
+    def treebank(self, n_trees: int, seed: int) -> Treebank:
+        """Sample trees, and make their features."""
+        trees = sample_trees(self.model, n_trees, np.random.default_rng([seed, n_trees])).trees
+        return Treebank.of([Shard.of(trees, features_of(trees))])
+
+
+def features_of(trees: SkeletalTrees) -> FeatureColumns:
+    """Make the features that trees of any formalism have, and the terminals inside and around each node."""
+    n_leaves = trees.n_leaves
+    before = np.concatenate([[0], np.cumsum(n_leaves[trees.root])])  # the number of leaves before each tree
+    first = before[trees.tree] + trees.first_leaf
+    yields = np.zeros(before[-1], dtype=np.int64)
+    yields[first[trees.is_leaf]] = trees.terminal[trees.is_leaf]
+
+    def at(position: IntArray) -> IntArray:
+        """Find the terminal at a position in the leaves of all trees; -1 outside the node's own tree."""
+        within = (position >= before[trees.tree]) & (position < before[trees.tree + 1])
+        return np.where(within, yields[np.clip(position, 0, len(yields) - 1)], -1)
+
+    last = first + n_leaves - 1
+    inside = {"first": at(first), "last": at(last), "second": np.where(n_leaves > 1, at(first + 1), -1)}
+    outside = {f"{offset}": at(first + offset) for offset in (-1, -2, -3)} | {f"+{k}": at(last + k) for k in (1, 2, 3)}
+    return FeatureColumns.of(inside_templates(trees) | inside, outside_templates(trees) | outside)
+
+
+def followers(m: int, rng: np.random.Generator) -> FloatArray:
+    """Draw the distributions (m, m) of a child's state: each state has a follower of its own, and rarer others."""
+    return np.asarray(0.7 * np.eye(m)[rng.permutation(m)] + 0.3 * rng.dirichlet(np.ones(m), m))
+
+
+def emissions(m: int, rng: np.random.Generator) -> FloatArray:
+    """Draw the distributions (m, 2 m) of terminals: each state has two of its own, and rarer others."""
+    own = np.kron(np.eye(m), np.ones(2)) * rng.uniform(0.2, 0.8, (m, 2 * m))
+    own /= own.sum(axis=1, keepdims=True)
+    return np.asarray(0.7 * own + 0.3 * rng.dirichlet(np.ones(2 * m), m))
+
+
+def latent_pcfg(m: int, seed: int) -> ObservableOperators:
+    """Draw a grammar of two symbols; every symbol emits 2 m terminals, and branches in four ways."""
+    rng = np.random.default_rng([0, m, seed])
+    n_terminals = 2 * m
+    rules = Rules(
+        leaf=np.array([(a, x) for a in range(2) for x in range(n_terminals)]),
+        unary=np.empty((0, 2), dtype=np.int64),
+        binary=np.array([(a, b, c) for a in range(2) for b in range(2) for c in range(2)]),
+    )
+    branches = rng.uniform(0.4, 0.47, (2, m))
+    emission = np.array([emissions(m, rng) for _ in range(2)]) * (1.0 - branches)[:, :, None]
+    choice = rng.dirichlet(np.ones(4), (2, m)) * branches[:, :, None]
+    binary = []
+    for r, a in enumerate(rules.binary[:, 0].tolist()):
+        left = followers(m, rng)
+        right = followers(m, rng)
+        binary.append(Tensor.of_dense(choice[a, :, r % 4, None, None] * left[:, :, None] * right[:, None, :]))
+    return ObservableOperators(
+        rules,
+        states=np.array([m, m]),
+        root=rng.dirichlet(np.ones(2 * m)).reshape(2, m),
+        leaf=np.concatenate([emission[0].T, emission[1].T]),
+        unary=np.empty((0, m, m)),
+        binary=binary,
+        probabilities=True,
+    )
+
+
+def hidden_markov(m: int, seed: int) -> ObservableOperators:
+    """Draw a hidden Markov model with 2 m observations."""
+    rng = np.random.default_rng([1, m, seed])
+    return HiddenMarkov(
+        initial=rng.dirichlet(np.ones(m)),
+        transition=followers(m, rng),
+        stop=rng.uniform(0.05, 0.2, m),
+        emission=emissions(m, rng),
+    ).operators()
+
+
+def problems() -> list[Problem]:
+    """Draw the twenty problems."""
+    kinds: dict[str, Callable[[int, int], ObservableOperators]] = {"L-PCFG": latent_pcfg, "HMM": hidden_markov}
+    return [
+        Problem(f"{kind} {seed}, m = {m}", draw(m, seed))
+        for kind, draw in kinds.items()
+        for seed, m in enumerate((3, 4, 5, 6, 7, 8, 3, 4, 5, 6))
+    ]
+
+
+PROBLEMS = problems()
+
+
+def asked(problem: Problem) -> SkeletalTrees:
+    """Draw trees of at most five words, all different."""
+    drawn = sample_trees(problem.model, 2000, np.random.default_rng(99)).trees
+    found: dict[bytes, SkeletalTrees] = {}
+    for tree in drawn.separate():
+        if tree.is_leaf.sum() <= 5:
+            found.setdefault(b"".join(column.tobytes() for column in (tree.symbol, tree.left, tree.terminal)), tree)
+    return joined(list(found.values())[:N_ASKED])
+
+
+def joined(trees: list[SkeletalTrees]) -> SkeletalTrees:
+    """Join trees."""
+    before = np.cumsum([0, *(tree.n_nodes for tree in trees)])
+    columns = [
+        np.concatenate(
+            [
+                np.where(getattr(tree, name) < 0, -1, getattr(tree, name) + (n if moves else 0))
+                for tree, n in zip(trees, before, strict=False)
+            ]
+        )
+        for name, moves in (("symbol", 0), ("left", 1), ("right", 1), ("terminal", 0), ("root", 1))
+    ]
+    return SkeletalTrees(*columns)
+
+
+def probabilities(operators: ObservableOperators, trees: SkeletalTrees) -> FloatArray:
+    """Compute p̂ of trees."""
+    weights = tree_weights(operators, Forest.of_trees(trees, operators.rules))
+    return np.asarray(weights.sign * np.exp(weights.log))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Errors
+
+
+ESTIMATORS: dict[str, Callable[[int], Estimator]] = {
+    "spectral": Spectral,
+    "4 m clusters": lambda m: Clusters(4 * m, smoothing=5.0, rank=8),
+    "m clusters": Clusters,
+    "m clusters, then EM": lambda m: EM(Clusters(m)),
+    "plain PCFG": lambda m: Clusters(1),
+}
+
+
+def compare(chosen: Sequence[Problem], sizes: Sequence[int], seeds: Sequence[int]) -> Iterator[tuple[str, FloatArray]]:
+    """Yield the name of each estimator, and its errors (sizes, problems · seeds) of the probabilities of trees."""
+    found: dict[str, list[list[float]]] = {name: [] for name in ESTIMATORS}
+    for problem in chosen:
+        trees = asked(problem)
+        truth = probabilities(problem.model, trees)
+        for seed in seeds:
+            samples = [problem.treebank(n, seed) for n in sizes]
+            for name, make in ESTIMATORS.items():
+                models = (estimate(sample, make(problem.n_states)).operators for sample in samples)
+                gaps = (np.abs(probabilities(model, trees) - truth).sum() for model in models)
+                found[name].append([float(gap / truth.sum()) for gap in gaps])
+    yield from ((name, np.array(rows).T) for name, rows in found.items())
+
+
+def slope(sizes: Sequence[int], error: FloatArray) -> float:
+    """Fit log error (sizes, seeds) to log size by least squares, and return the slope."""
+    return float(np.polyfit(np.log(sizes), np.log(error).mean(axis=1), 1)[0])
+
+
+def print_errors(sizes: Sequence[int], seeds: Sequence[int]) -> None:
+    """Print the geometric mean of the errors of each estimator."""
+    columns = [*(f"{n:,}" for n in sizes), "slope"]
+    print_head(["estimator"], columns)
+    for name, error in compare(PROBLEMS[:6], sizes, seeds):
+        cells = [*(f"{np.exp(np.log(row).mean()):.4f}" for row in error), f"{slope(sizes, error):.2f}"]
+        print_row([name], dict(zip(columns, cells, strict=True)), columns, ())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Ranks
+
+
+RANKS_COLUMNS = ("models", "right %", "too few %", "too many %")
+
+
+def measure_ranks(n_trees: int, seeds: Sequence[int]) -> dict[str, float]:
+    """Test the ranks of all models on samples of a size."""
+    differences = [
+        find_ranks(problem.treebank(n_trees, seed), ProjectionOptions(n_states=problem.n_states + 2)) - problem.n_states
+        for problem in PROBLEMS
+        for seed in seeds
+    ]
+    of_symbols = np.concatenate(differences)
+    return {
+        "models": len(differences),
+        "right %": 100.0 * float(np.mean([not each.any() for each in differences])),
+        "too few %": 100.0 * float(np.mean(of_symbols < 0)),
+        "too many %": 100.0 * float(np.mean(of_symbols > 0)),
+    }
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Coverage
+
+
+COVERAGE_COLUMNS = (
+    "coverage %",
+    "rarer half",
+    "worst",
+    "sound",
+    "of sound %",
+    "worst sound",
+    "error alone",
+    "CPU s a sample",
+)
+SETTINGS: dict[str, dict[str, float | None]] = {
+    "default": {},
+    "no smoothing": {"scaling": 1.0, "smoothing": None, "cutoff": 1e-6},
+}
+CHOSEN = (0, 1, 6, 10, 11)
+SEQUENCES = 10
+
+
+class Case(NamedTuple):
+    """What is estimated from samples of a problem.
+
+    learn: makes from trees a function that learns from those with some numbers.
+    ask: computes numbers from what was learnt.
+    """
+
+    problem: Problem
+    settings: str
+    learn: Callable[[SkeletalTrees], Callable[[list[int]], Any]]
+    ask: Callable[[Any], FloatArray]
+    truth: FloatArray
+
+
+def of_trees(problem: Problem, settings: str) -> Case:
+    """Ask for the probabilities of trees."""
+    trees_asked = asked(problem)
+    options = Spectral(n_states=problem.n_states).with_settings(**SETTINGS[settings])
+
+    def learn(trees: SkeletalTrees) -> Callable[[list[int]], ObservableOperators]:
+        features = features_of(trees)
+
+        def train(numbers: list[int]) -> ObservableOperators:
+            """Estimate the operators of some of the trees; the others have weight 0."""
+            weight = np.bincount(numbers, minlength=len(trees.root)).astype(float)
+            return estimate(Treebank.of([Shard.of(trees, features, weight)]), options).operators
+
+        return train
+
+    ask = partial(probabilities, trees=trees_asked)
+    return Case(problem, settings, learn, ask, ask(problem.model))
+
+
+def of_sequences(problem: Problem) -> list[Case]:
+    """Ask for the probabilities of sequences, and for the surprisal of the last observation of each."""
+    trees_asked = asked(problem)
+    rows = rows_of(trees_asked)
+    truth = HiddenMarkov.of_operators(problem.model)
+
+    def learn(trees: SkeletalTrees) -> Callable[[list[int]], LatentHMM]:
+        every = rows_of(trees)
+        return lambda numbers: LatentHMM.train([every[number] for number in numbers], hmm_preset("spectral"))
+
+    def last(row: list[int]) -> float:
+        """Compute the true surprisal of the last observation."""
+        state = truth.initial
+        for x in row[:-1]:
+            state = (state * truth.emission[:, x] * (1.0 - truth.stop)) @ truth.transition
+            state = state / state.sum()
+        before = 1.0 if len(row) == 1 else _going_on(truth, row[:-1])
+        return -float(np.log(before * (state @ truth.emission[:, row[-1]])))
+
+    def ask(model: LatentHMM) -> FloatArray:
+        return np.exp(np.asarray(model.log_probabilities(rows)))
+
+    def ask_last(model: LatentHMM) -> FloatArray:
+        return np.array([-np.log(model.following(row[:-1])[row[-1]]) for row in rows])
+
+    surprisal = np.array([last(row) for row in rows])
+    return [
+        Case(problem, "sequences", learn, ask, probabilities(problem.model, trees_asked)),
+        Case(problem, "surprisal", learn, ask_last, surprisal),
+    ]
+
+
+def _going_on(truth: HiddenMarkov, row: Sequence[int]) -> float:
+    """Compute the probability that a sequence goes on after a beginning, given this beginning."""
+    state = truth.initial * truth.emission[:, row[0]]
+    for x in row[1:]:
+        state = ((state * (1.0 - truth.stop)) @ truth.transition) * truth.emission[:, x]
+    return float((state @ (1.0 - truth.stop)) / state.sum())
+
+
+def rows_of(trees: SkeletalTrees) -> list[list[int]]:
+    """List the observations of the sequences that right-branching trees stand for."""
+    sequences = Sequences.of_trees(trees)
+    return [part.tolist() for part in np.split(sequences.terminal, sequences.start[1:-1])]
+
+
+def measure_coverage(case: Case, n_trees: int, n_samples: int, n_groups: int = 20) -> dict[str, float | str]:
+    """Draw samples, and compare intervals with the truth."""
+    begun = time.process_time()
+    found = []
+    for seed in range(n_samples):
+        trees = sample_trees(case.problem.model, n_trees, np.random.default_rng([7, seed])).trees
+        found.append(Jackknife(case.learn(trees), range(n_trees), n_groups, seed=seed).estimate(case.ask))
+    seconds = (time.process_time() - begun) / n_samples
+    covered, alone = (
+        np.array([(low <= case.truth) & (case.truth <= high) for low, high in intervals])
+        for intervals in (
+            [each.interval() for each in found],
+            [each._replace(bias=np.zeros_like(each.bias)).interval() for each in found],
+        )
+    )
+    sound = np.array([each.is_sound() for each in found])
+    of_each = 100.0 * covered.mean(axis=0)
+    often = sound.mean(axis=0) >= 0.5
+    of_sound = 100.0 * (covered & sound).sum(axis=0)[often] / sound.sum(axis=0)[often]
+    return {
+        "coverage %": float(of_each.mean()),
+        "rarer half": float(of_each[case.truth < np.median(case.truth)].mean()),
+        "worst": float(of_each.min()),
+        "sound": 100.0 * float(sound.mean()),
+        "of sound %": 100.0 * float(covered[sound].mean()),
+        "worst sound": float(of_sound.min(initial=100.0)),
+        "error alone": 100.0 * float(alone.mean()),
+        "CPU s a sample": seconds,
+    }
+
+
+def main() -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("table", choices=("errors", "ranks", "coverage"))
+    parser.add_argument("--trees", type=int, nargs="+", default=[1_000, 10_000])
+    parser.add_argument("--seeds", type=int, default=1, help="the samples of each problem, of `errors` and `ranks`")
+    parser.add_argument("--samples", type=int, default=20, help="the samples of each problem, of `coverage`")
+    parser.add_argument("--settings", nargs="+", choices=[*SETTINGS, "sequences"], default=[*SETTINGS, "sequences"])
+    given = parser.parse_args()
+    if given.table == "errors":
+        print_errors(given.trees, range(given.seeds))
+    elif given.table == "ranks":
+        print_head(["trees"], RANKS_COLUMNS)
+        for n_trees in given.trees:
+            row = measure_ranks(n_trees, range(10, 10 + given.seeds))
+            print_row([f"{n_trees:,}"], row, RANKS_COLUMNS, RANKS_COLUMNS[:1])
+    else:
+        cases = [of_trees(PROBLEMS[n], name) for name in SETTINGS if name in given.settings for n in CHOSEN]
+        cases += of_sequences(PROBLEMS[SEQUENCES]) if "sequences" in given.settings else []
+        print_head(["model", "settings", "trees"], COVERAGE_COLUMNS)
+        for n_trees in given.trees:
+            for case in cases:
+                row = measure_coverage(case, n_trees, given.samples)
+                names = [case.problem.name, case.settings, f"{n_trees:,}"]
+                print_row(names, row, COVERAGE_COLUMNS, ("worst", "worst sound", "sound"))
+
+
+if __name__ == "__main__":
+    main()
