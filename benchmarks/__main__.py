@@ -24,6 +24,7 @@ from benchmarks._results import (
     Benchmark,
     Result,
     compared,
+    how_to_get,
     lacking,
     merged,
     peer_of,
@@ -84,8 +85,9 @@ def _print_claims(benchmarks: Collection[Benchmark], results: Sequence[Result]) 
 
 def _run(benchmark: Benchmark, record: bool) -> None:
     """Run a benchmark, print its figures beside the recorded ones, and record them if that is asked for."""
-    if missing := ", ".join(benchmark.missing()):
-        print(f"{benchmark.name}: not run; it needs {missing}", flush=True)
+    if missing := benchmark.missing():
+        for source in missing:
+            print(f"{benchmark.name}: not run; it needs {source}: {how_to_get(source)}", flush=True)
         return
     old, rows = read_results(), run(benchmark)
     print(markdown(list(compared(old, rows))))

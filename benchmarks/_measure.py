@@ -12,6 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ParamSpec, TypeVar
 
+from spectral_latent.evaluation.reranking import paired_bootstrap
+
 ROOT = Path(__file__).resolve().parents[1]
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -40,21 +42,6 @@ def checkout_of(version: str) -> Iterator[Path]:
             subprocess.run(["git", "worktree", "remove", "--force", checkout], cwd=ROOT, check=True)
 
 
-@contextmanager
-def trained_model(given: str | None) -> Iterator[str]:
-    """Name the model file that the command line names, or one of the preset `fast` of NLTK's treebank sample."""
-    if given is not None:
-        yield given
-        return
-    from spectral_latent.constituency import ConstituencyModel, preset
-    from spectral_latent.corpora import constituency_trees
-
-    with TemporaryDirectory() as folder:
-        file = Path(folder, "fast")
-        ConstituencyModel.train(constituency_trees("nltk:treebank:train"), preset("fast")).save(file)
-        yield str(file)
-
-
 def print_head(names: Sequence[str], columns: Sequence[str]) -> None:
     """Print the head of a table: columns of names, then columns of numbers."""
     print(f"| {' | '.join([*names, *columns])} |")
@@ -76,15 +63,11 @@ def print_row(
 
 def half_interval(of_sentences: Sequence[Any], measure: Callable[[Any], float]) -> float:
     """Compute half of the interval of a percentage, which is its difference from that of a system without counts."""
-    from spectral_latent.evaluation.reranking import paired_bootstrap  # files.py measures this import
-
     _, _, low, high = paired_bootstrap([type(of_sentences[0])()] * len(of_sentences), of_sentences, measure)
     return (high - low) / 2
 
 
 def written_difference(base: Sequence[Any], other: Sequence[Any], measure: Callable[[Any], float]) -> str:
     """Write a difference of percentages with its interval, such as `+1.82 (+0.7 to +2.9)`."""
-    from spectral_latent.evaluation.reranking import paired_bootstrap  # files.py measures this import
-
     _, _, low, high = found = paired_bootstrap(base, other, measure)
     return f"{found.other - found.base:+.2f} ({low:+.1f} to {high:+.1f})"

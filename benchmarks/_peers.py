@@ -1,10 +1,9 @@
-"""Other programs that are trained or read on the same data: NLTK's taggers and parser, UDPipe, the Berkeley parser."""
+"""Other programs that are trained or read on the same data: NLTK's taggers, UDPipe, the Berkeley parser."""
 
 from __future__ import annotations
 
 import os
 import random
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -15,7 +14,6 @@ from spectral_latent.corpora import parse_conllu, to_conllu
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.evaluation import GoldTree
 from spectral_latent.reranking import read_nbest
-from spectral_latent_nltk import sentence_from_nltk, sentence_to_nltk
 
 Sentences = Sequence[DependencySentence]
 Tagged = list[list[tuple[str, str]]]
@@ -40,27 +38,6 @@ def berkeley_trees(file: Path, numbers: Sequence[int], sentences: Sequence[GoldT
         flat = Phrase("NONE", tuple(Phrase("NONE", (word,)) for word in sentence.words))
         trees.append(tree if isinstance(tree, Phrase) else flat)
     return trees
-
-
-def train_projective(train: Sentences) -> Callable[[Sentences], list[DependencySentence]]:
-    """Train NLTK's ProbabilisticProjectiveDependencyParser; sentences that it cannot parse have no arcs."""
-    from nltk.parse import ProbabilisticProjectiveDependencyParser
-
-    parser: Any = ProbabilisticProjectiveDependencyParser()
-    parser.train([sentence_to_nltk(sentence) for sentence in train])
-
-    def parse(sentences: Sentences) -> list[DependencySentence]:
-        """Parse sentences one by one."""
-        found = []
-        for sentence in sentences:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                graph = next(iter(parser.parse(list(sentence.forms))), None)
-            heads = None if graph is None else sentence_from_nltk(graph).heads
-            found.append(sentence.with_heads(heads or (0,) * len(sentence.forms)))
-        return found
-
-    return parse
 
 
 def train_udpipe(train: Sentences) -> Callable[[Sentences], list[DependencySentence]]:

@@ -116,6 +116,12 @@ def rooms() -> dict[str, list[str]]:
     return dict(tomllib.loads(PLAN.read_text(encoding="utf-8"))["rooms"])
 
 
+def how_to_get(source: str) -> str:
+    """Say where data of the plan come from."""
+    origins = tomllib.loads(PLAN.read_text(encoding="utf-8"))["data"]
+    return next(origin for beginning, origin in origins.items() if source.startswith(beginning))
+
+
 def peer_of(result: Result) -> str:
     """Name the other program of a row, which does not change with this library; empty if the row is the library's."""
     cells = (cell for cell in result.name[1:] if cell.startswith(PEERS))

@@ -150,10 +150,7 @@ PHRASE_OPTIONS: dict[str, Sequence[ConstituencyOptions]] = {
     "clustering": _estimated("clustering"),
     "pivots": _estimated("anchors"),
     "clusters-em, 5 iterations": _estimated("clusters-em"),
-    "clusters-em, 100 iterations": _estimated("clusters-em", iterations=100, tolerance=0.0),
     "EM, 20 iterations": _estimated("em", iterations=20, tolerance=0.0),
-    "EM, 100 iterations": _estimated("em", iterations=100, tolerance=0.0),
-    "EM, converged": _estimated("em"),
     "three grammars": [replace(options, spans=None) for options in constituency.preset("accurate")],
     "fast, functions": [replace(options, function_labels=True) for options in constituency.preset("fast")],
     **{name: constituency.preset(name) for name in ("fast", "clusters", "spectral", "accurate", "best")},
@@ -335,7 +332,7 @@ TASKS = {
     "dependencies": Task(
         lambda source, column: dependency_trees(source),
         {name: partial(train_arcs, options) for name, options in DEPENDENCY_OPTIONS.items()}
-        | {"one state": train_one_state, "UDPipe 1": _peers.train_udpipe, "NLTK projective": _peers.train_projective},
+        | {"one state": train_one_state, "UDPipe 1": _peers.train_udpipe},
         evaluate_arcs,
         ("UAS", "LAS", "±", "universal LAS", "UAS, no punct.", "complete", "sentences/s"),
         "nltk:dependency_treebank",

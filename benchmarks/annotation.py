@@ -1,8 +1,6 @@
-"""Measure what helps to make a treebank: the order of sentences, relearning, doubts and mended strings.
+"""Measure what helps to make a treebank: the order of sentences, and mended strings.
 
     python -m benchmarks.annotation orders --treebanks sample --trees 400
-    python -m benchmarks.annotation corrections --treebanks sample --trees 500
-    python -m benchmarks.annotation doubts
     python -m benchmarks.annotation repairs
 
 *orders*: an annotator corrects the suggestions for fifty sentences at a time; the first hundred trees are given.
@@ -13,13 +11,6 @@ parser that suggests learns from each tree (`Workbench`), has a new start when t
 there are three quarters as many corrections as in the base.  *Share* is the number of corrections after which an order
 has reached the last F1 of the base, as a share of those of the base: by linear interpolation between means over three
 batches.
-
-*corrections*: one tree is added to a workbench of the preset `fast`, and the next sentence gets a suggestion.  CPU
-seconds are means over ten corrections, after two that compile what is measured; *start* is training.
-
-*doubts*: in 2,000 trees, one of two hundred trees each has one error: a phrase or a tag gets another label, drawn by
-frequency, or the last part of a phrase moves up into the phrase above.  *Planted* is the share of planted errors among
-the first hundred doubts; the others were not looked at, and the treebank's own errors count as wrong.
 
 *repairs*: a parser of 2,000 trees mends corrupted gold trees of 200 sentences that it has not seen.  A tenth or half of
 the brackets, tags not included, are dropped, get other labels, or both; or a tenth of the words and a fifth of the
@@ -42,13 +33,12 @@ import numpy as np
 from benchmarks._measure import in_new_process, print_head, print_row
 from spectral_latent.constituency import ConstituencyModel, Phrase, clean, list_constituents
 from spectral_latent.corpora import constituency_trees
-from spectral_latent_annotate import Suggestion, Workbench, check_trees, repair_all
+from spectral_latent_annotate import Suggestion, Workbench, repair_all
 
 FIRST = 100  # trees that are given
 BATCH = 50  # sentences that are corrected together
 ASKED = 150  # sentences of which the next batch is chosen
 HELD_OUT = 300
-TIMES = 10  # corrections that are timed
 MOST = 800  # trees of one text, if a treebank has several
 DATA = Path(os.environ.get("SPECTRAL_LATENT_DATA", "."), "treebanks")
 TREEBANKS = {
@@ -60,17 +50,10 @@ ORDERS: dict[str, Callable[[Sequence[Suggestion], np.random.Generator], Iterable
     "file order": lambda found, rng: range(len(found)),
     "random": lambda found, rng: rng.random(len(found)),
     "longest first": lambda found, rng: [-float(len(list(each.tree.words()))) for each in found],
-    "most expected errors": lambda found, rng: [-each.expected_errors for each in found],
-    "fewest expected errors a word": lambda found, rng: [_errors_a_word(each) for each in found],
     "most words for an error": lambda found, rng: [
         -len(list(each.tree.words())) / (1.0 + each.expected_errors) for each in found
     ],
 }
-
-
-def _errors_a_word(suggestion: Suggestion) -> float:
-    """Divide the expected errors of a tree by its words."""
-    return suggestion.expected_errors / len(list(suggestion.tree.words()))
 
 
 def trees_of(treebank: str, most: int = MOST) -> Iterator[Phrase]:
@@ -192,42 +175,7 @@ def print_orders(treebanks: Sequence[str], orders: Sequence[str], n_trees: int) 
             print_row([treebank, order or "fixed, in file order"], row, columns, ("trees", "corrected", "CPU s"))
 
 
-# corrections
-
-
-def correct(trees: list[Phrase], n_trees: int) -> dict[str, float | str]:
-    """Add trees after the first ones, and suggest a tree for the sentence after each."""
-    begun = time.process_time()
-    bench = Workbench({str(number): tree for number, tree in enumerate(trees[:n_trees])})
-    assert bench.model is not None
-    start = time.process_time() - begun
-    added = suggested = 0.0
-    for at in range(n_trees, n_trees + TIMES + 2):
-        before = time.process_time()
-        bench.add(str(at), trees[at])
-        between = time.process_time()
-        bench.suggest([list(trees[at + 1].words())])
-        if at >= n_trees + 2:
-            added += (between - before) / TIMES
-            suggested += (time.process_time() - between) / TIMES
-    return {
-        "start s": start,
-        "add s": f"{added:.2f}",
-        "next suggestion s": f"{suggested:.2f}",
-        "both s": f"{added + suggested:.2f}",
-    }
-
-
-def print_corrections(treebank: str, counts: Sequence[int]) -> None:
-    """Print a row for each number of trees that a workbench begins with."""
-    columns = ("start s", "add s", "next suggestion s", "both s")
-    trees = list(islice(trees_of(treebank, 200), max(counts) + TIMES + 3))
-    print_head(["trees"], columns)
-    for n_trees in counts:
-        print_row([f"{n_trees:,}"], correct(trees, n_trees), columns, ())
-
-
-# doubts and repairs
+# repairs
 
 
 DAMAGE = {  # shares of dropped and of relabelled brackets, and of lost words
@@ -244,69 +192,6 @@ def shuffled(treebank: str, n: int) -> list[Phrase]:
     short = [tree for tree in islice(trees_of(treebank), 8000) if len(list(tree.words())) <= 40]
     random.Random(0).shuffle(short)
     return short[:n]
-
-
-def relabelled(tree: Phrase, at: int, label: str) -> Phrase:
-    """Give the phrase number `at`, in the order of `nodes`, another label."""
-    number = -1
-
-    def copy(phrase: Phrase) -> Phrase:
-        nonlocal number
-        number += 1
-        own = label if number == at else phrase.label
-        return Phrase(own, tuple([copy(child) if isinstance(child, Phrase) else child for child in phrase.children]))
-
-    return copy(tree)
-
-
-def raised(tree: Phrase, rng: random.Random) -> Phrase | None:
-    """Move the last part of a phrase up into the phrase above, after it; None if no phrase has parts to spare."""
-    places = [
-        (node, at)
-        for node in tree.nodes()
-        if isinstance(node, Phrase)
-        for at, child in enumerate(node.children)
-        if isinstance(child, Phrase) and len(child.children) > 2
-    ]
-    if not places:
-        return None
-    above, at = rng.choice(places)
-
-    def copy(phrase: Phrase) -> Phrase:
-        children = [copy(child) if isinstance(child, Phrase) else child for child in phrase.children]
-        if phrase is above:
-            lower = children[at]
-            assert isinstance(lower, Phrase)
-            children[at : at + 1] = [Phrase(lower.label, lower.children[:-1]), lower.children[-1]]
-        return Phrase(phrase.label, tuple(children))
-
-    return copy(tree)
-
-
-def doubt(treebank: str) -> dict[str, str]:
-    """Plant errors, and count those among the first hundred doubts."""
-    rng = random.Random(0)
-    trees = shuffled(treebank, 2000)
-    labels: dict[bool, list[str]] = {True: [], False: []}
-    for tree in trees:
-        for part in list_constituents(tree):
-            labels[part.is_tag].append(part.label)
-    wrong = {}
-    for number in rng.sample(range(len(trees)), min(200, len(trees) // 10)):
-        tree = trees[number]
-        planted = raised(tree, rng) if rng.random() < 1 / 3 else None
-        if planted is None:
-            nodes = [node for node in tree.nodes() if isinstance(node, Phrase)]
-            at = rng.randrange(len(nodes))
-            label = nodes[at].label
-            while label == nodes[at].label:
-                label = rng.choice(labels[nodes[at].is_preterminal()])
-            planted = relabelled(tree, at, label)
-        wrong[number] = set(list_constituents(planted)) - set(list_constituents(tree))
-        trees[number] = planted
-    doubts = check_trees(trees)
-    found = sum(doubt.constituent in wrong.get(doubt.tree, ()) for doubt in doubts[:100])
-    return {"doubts": str(len(doubts)), "planted": f"{found / 100:.2f}"}
 
 
 def damage(tree: Phrase, labels: Sequence[str], shares: tuple[float, float, float], rng: random.Random) -> str:
@@ -358,19 +243,13 @@ def print_repairs(treebanks: Sequence[str]) -> None:
 def main() -> None:
     """Print the table of a step."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("orders", "corrections", "doubts", "repairs"))
+    parser.add_argument("step", choices=("orders", "repairs"))
     parser.add_argument("--treebanks", nargs="+", choices=TREEBANKS, default=list(TREEBANKS))
     parser.add_argument("--orders", nargs="+", choices=ORDERS, default=list(ORDERS))
-    parser.add_argument("--trees", type=int, nargs="+", help="600 for orders, 500 and 5000 for corrections")
+    parser.add_argument("--trees", type=int, default=600, help="the trees of the base of orders")
     given = parser.parse_args()
     if given.step == "orders":
-        print_orders(given.treebanks, given.orders, (given.trees or [600])[0])
-    elif given.step == "corrections":
-        print_corrections(given.treebanks[-1], given.trees or [500, 5000])
-    elif given.step == "doubts":
-        print_head(["treebank"], ["doubts", "planted"])
-        for treebank in given.treebanks:
-            print_row([treebank], doubt(treebank), ["doubts", "planted"], ())
+        print_orders(given.treebanks, given.orders, given.trees)
     else:
         print_repairs(given.treebanks)
 

@@ -1,15 +1,14 @@
-"""Measure the passes of the engine, and the speed of parsing and tagging: alone, in batches and in several processes.
+"""Measure the passes of the engine, and the speed of parsing: alone, in batches and in several processes.
 
     python -m benchmarks.engine
-    python -m benchmarks.engine --model MODEL --source nltk:treebank:test --sentences 300 --n-best 50 --jobs 2
+    python -m benchmarks.engine --model MODEL --source nltk:treebank:test --sentences 300
 
-For a parser of phrases it prints CPU milliseconds per sentence of the compiled inside pass on pruned charts, of the
-same pass written with NumPy, one edge at a time (both must agree), and of the check of a forest; and the arithmetic of
-the pass beside NumPy's product of two matrices (GEMM).
-
-For any parser it prints sentences per CPU second of `parse`, of `parse_all`, and of `parse_all` with `--n-best` trees
-of each sentence, and sentences per second of `parse_all` with one process and with several, which need as many free
-processors.  For a tagger it prints tokens per CPU second of `tag` and `tag_all`.  Each figure is the best of three.
+MODEL is a parser of phrases, of the preset `fast` of NLTK's treebank sample if none is given.  The first table has CPU
+milliseconds per sentence of the compiled inside pass on pruned charts, of the same pass written with NumPy, one edge at
+a time (both must agree), and of the check of a forest; the second one the arithmetic of the pass beside NumPy's product
+of two matrices (GEMM); the third one sentences per CPU second of `parse`, of `parse_all`, and of `parse_all` with 50
+trees of each sentence, and sentences per second of `parse_all` with one process and with two, which need as many free
+processors.  Each figure is the best of three.
 """
 
 from __future__ import annotations
@@ -22,13 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._measure import print_head, print_row, trained_model
+from benchmarks._measure import print_head, print_row
 from spectral_latent import load
-from spectral_latent.constituency import ConstituencyModel, PhraseGrammar, clean
-from spectral_latent.corpora import constituency_trees, dependency_trees, tagged_sentences
+from spectral_latent.constituency import ConstituencyModel, PhraseGrammar, clean, preset
+from spectral_latent.corpora import constituency_trees
 from spectral_latent.inference import check_forest, inside, total_weight
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.sequence import LatentTagger
 from spectral_latent.trees import Forest
 
 _REPEATS = 3
@@ -85,13 +83,13 @@ def print_passes(grammar: PhraseGrammar, sentences: Sequence[list[str]]) -> None
     begun = time.process_time()
     theirs = [numpy_inside(operators, dense, forest) for operators, forest in forests]
     rows = {
-        "NumPy, edge by edge": time.process_time() - begun,
+        "numpy, edge by edge": time.process_time() - begun,
         "compiled, factored tensors": compiled,
-        "check of the forest": fastest(lambda: [check_forest(forest) for _, forest in forests]),
+        "of which the check of the forest": fastest(lambda: [check_forest(forest) for _, forest in forests]),
     }
     ours = [total_weight(*each, inside(*each)).log[0] for each in forests]
     np.testing.assert_allclose(ours, theirs, rtol=1e-6)
-    print_head(["pass"], ["ms per sentence"])
+    print_head(["inside pass"], ["ms per sentence"])
     for name, seconds in rows.items():
         print_row([name], {"ms per sentence": f"{1000 * seconds / len(forests):.3g}"}, ["ms per sentence"], ())
     matrix = np.random.default_rng(0).random((_SIZE, _SIZE))
@@ -104,61 +102,45 @@ def print_passes(grammar: PhraseGrammar, sentences: Sequence[list[str]]) -> None
         print_row([name], {"GFLOP/s": each / 1e9, "of GEMM": f"{each / gemm:.2f}"}, columns, ())
 
 
-def sentences_of(model: Any, source: str, most: int) -> list[Any]:
-    """Read the first sentences of a treebank, without their trees or tags."""
-    if isinstance(model, ConstituencyModel):
-        trees = (tree for tree in map(clean, constituency_trees(source)) if tree is not None)
-        return [list(tree.words()) for tree in itertools.islice(trees, most)]
-    if isinstance(model, LatentTagger):
-        return [[word for word, _ in sentence] for sentence in itertools.islice(tagged_sentences(source), most)]
-    return [tree.without_tree() for tree in itertools.islice(dependency_trees(source), most)]
+def print_speeds(model: ConstituencyModel, sentences: Sequence[list[str]]) -> None:
+    """Print the sentences per second of each way to parse, and their ratio to that of the first way with its clock."""
 
+    def together(n_best: int = 1, jobs: int = 1) -> None:
+        """Parse all sentences in batches."""
+        for _ in model.parse_all(sentences, n_best, jobs=jobs):
+            pass
 
-def print_speeds(model: Any, sentences: Sequence[Any], n_best: int, jobs: int) -> None:
-    """Print the sentences, or tokens, per second of each way to answer."""
-    if isinstance(model, LatentTagger):
-        n, unit = sum(map(len, sentences)), "tokens"
-        ways: dict[str, tuple[Callable[[], Any], Callable[[], float]]] = {
-            "`tag`": (lambda: [model.tag(each) for each in sentences], time.process_time),
-            "`tag_all`": (lambda: list(model.tag_all(sentences)), time.process_time),
-        }
-    else:
-        n, unit = len(sentences), "sentences"
-
-        def together(n_best: int = 1, jobs: int = 1) -> None:
-            """Parse all sentences in batches."""
-            for _ in model.parse_all(sentences, n_best, jobs=jobs):
-                pass
-
-        ways = {
-            "`parse`": (lambda: [model.parse(each) for each in sentences], time.process_time),
-            "`parse_all`": (together, time.process_time),
-            f"`parse_all`, {n_best} trees": (lambda: together(n_best), time.process_time),
-            "`parse_all`, one process, wall time": (together, time.perf_counter),
-            f"`parse_all`, {jobs} processes, wall time": (lambda: together(jobs=jobs), time.perf_counter),
-        }
-    column = f"{unit}/s"
+    ways: dict[str, tuple[Callable[[], Any], Callable[[], float]]] = {
+        "`parse`": (lambda: [model.parse(each) for each in sentences], time.process_time),
+        "`parse_all`": (together, time.process_time),
+        "`parse_all`, 50 trees": (lambda: together(50), time.process_time),
+        "`parse_all`, one process, wall time": (together, time.perf_counter),
+        "`parse_all`, 2 processes, wall time": (lambda: together(jobs=2), time.perf_counter),
+    }
     print()
-    print_head(["way"], [column])
+    print_head(["sentences"], ["sentences/s", "ratio"])
+    first: dict[Any, float] = {}
     for name, (answer, clock) in ways.items():
-        print_row([name], {column: n / fastest(answer, clock)}, [column], [column] * (unit == "tokens"))
+        speed = len(sentences) / fastest(answer, clock)
+        ratio = speed / first.setdefault(clock, speed)
+        print_row([name], {"sentences/s": speed, "ratio": ratio}, ["sentences/s", "ratio"], ())
 
 
 def main() -> None:
     """Load a model, and measure it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", help="[default: the preset `fast` of NLTK's treebank sample]")
+    parser.add_argument("--model")
     parser.add_argument("--source", default="nltk:treebank:test")
     parser.add_argument("--sentences", type=int, default=423)
-    parser.add_argument("--n-best", type=int, default=50)
-    parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
-    with trained_model(given.model) as file:
-        model: Any = load(file)
-    sentences = sentences_of(model, given.source, given.sentences)
-    if isinstance(model, ConstituencyModel):
-        print_passes(model.members[0], sentences[:100])
-    print_speeds(model, sentences, given.n_best, given.jobs)
+    if given.model:
+        model: Any = load(given.model)
+    else:
+        model = ConstituencyModel.train(constituency_trees("nltk:treebank:train"), preset("fast"))
+    trees = filter(None, map(clean, constituency_trees(given.source)))
+    sentences = [list(tree.words()) for tree in itertools.islice(trees, given.sentences)]
+    print_passes(model.members[0], sentences[:100])
+    print_speeds(model, sentences)
 
 
 if __name__ == "__main__":

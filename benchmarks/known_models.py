@@ -16,8 +16,7 @@ many* are shares of symbols.
 
 *coverage*: the spectral estimator with the right numbers of states estimates the probabilities of these trees, on five
 of the problems, with standard errors by twenty groups (`Jackknife`).  The settings "no smoothing" also fix the cutoff
-and the scaling.  "Sequences" are those of a hidden Markov model, from which `LatentHMM` learns with default settings,
-and their last observations.  *Coverage* is the share of all intervals of a nominal 95 % that contain the true number,
+and the scaling.  *Coverage* is the share of all intervals of a nominal 95 % that contain the true number,
 *rarer half* that of the trees whose probability is below the median, and *worst* the lowest share of a single tree.
 *Sound* is the share of intervals that `Estimates.is_sound` trusts, followed by their coverage, and the worst of the
 trees of which half are trusted.  *Error alone* is the coverage of θ ± t s.
@@ -34,7 +33,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks._measure import print_head, print_row
-from spectral_latent import LatentHMM
 from spectral_latent.estimation import (
     EM,
     Clusters,
@@ -52,7 +50,7 @@ from spectral_latent.estimation import (
 from spectral_latent.inference import sample_trees, tree_weights
 from spectral_latent.model import Jackknife
 from spectral_latent.operators import ObservableOperators, Tensor
-from spectral_latent.sequence import HiddenMarkov, Sequences, hmm_preset
+from spectral_latent.sequence import HiddenMarkov
 from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, SkeletalTrees
 
 N_ASKED = 21
@@ -273,7 +271,6 @@ SETTINGS: dict[str, dict[str, float | None]] = {
     "no smoothing": {"scaling": 1.0, "smoothing": None, "cutoff": 1e-6},
 }
 CHOSEN = (0, 1, 6, 10, 11)
-SEQUENCES = 10
 
 
 class Case(NamedTuple):
@@ -307,52 +304,6 @@ def of_trees(problem: Problem, settings: str) -> Case:
 
     ask = partial(probabilities, trees=trees_asked)
     return Case(problem, settings, learn, ask, ask(problem.model))
-
-
-def of_sequences(problem: Problem) -> list[Case]:
-    """Ask for the probabilities of sequences, and for the surprisal of the last observation of each."""
-    trees_asked = asked(problem)
-    rows = rows_of(trees_asked)
-    truth = HiddenMarkov.of_operators(problem.model)
-
-    def learn(trees: SkeletalTrees) -> Callable[[list[int]], LatentHMM]:
-        every = rows_of(trees)
-        return lambda numbers: LatentHMM.train([every[number] for number in numbers], hmm_preset("spectral"))
-
-    def last(row: list[int]) -> float:
-        """Compute the true surprisal of the last observation."""
-        state = truth.initial
-        for x in row[:-1]:
-            state = (state * truth.emission[:, x] * (1.0 - truth.stop)) @ truth.transition
-            state = state / state.sum()
-        before = 1.0 if len(row) == 1 else _going_on(truth, row[:-1])
-        return -float(np.log(before * (state @ truth.emission[:, row[-1]])))
-
-    def ask(model: LatentHMM) -> FloatArray:
-        return np.exp(np.asarray(model.log_probabilities(rows)))
-
-    def ask_last(model: LatentHMM) -> FloatArray:
-        return np.array([-np.log(model.following(row[:-1])[row[-1]]) for row in rows])
-
-    surprisal = np.array([last(row) for row in rows])
-    return [
-        Case(problem, "sequences", learn, ask, probabilities(problem.model, trees_asked)),
-        Case(problem, "surprisal", learn, ask_last, surprisal),
-    ]
-
-
-def _going_on(truth: HiddenMarkov, row: Sequence[int]) -> float:
-    """Compute the probability that a sequence goes on after a beginning, given this beginning."""
-    state = truth.initial * truth.emission[:, row[0]]
-    for x in row[1:]:
-        state = ((state * (1.0 - truth.stop)) @ truth.transition) * truth.emission[:, x]
-    return float((state @ (1.0 - truth.stop)) / state.sum())
-
-
-def rows_of(trees: SkeletalTrees) -> list[list[int]]:
-    """List the observations of the sequences that right-branching trees stand for."""
-    sequences = Sequences.of_trees(trees)
-    return [part.tolist() for part in np.split(sequences.terminal, sequences.start[1:-1])]
 
 
 def measure_coverage(case: Case, n_trees: int, n_samples: int, n_groups: int = 20) -> dict[str, float | str]:
@@ -393,7 +344,7 @@ def main() -> None:
     parser.add_argument("--trees", type=int, nargs="+", default=[1_000, 10_000])
     parser.add_argument("--seeds", type=int, default=1, help="the samples of each problem, of `errors` and `ranks`")
     parser.add_argument("--samples", type=int, default=20, help="the samples of each problem, of `coverage`")
-    parser.add_argument("--settings", nargs="+", choices=[*SETTINGS, "sequences"], default=[*SETTINGS, "sequences"])
+    parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=list(SETTINGS))
     given = parser.parse_args()
     if given.table == "errors":
         print_errors(given.trees, range(given.seeds))
@@ -404,7 +355,6 @@ def main() -> None:
             print_row([f"{n_trees:,}"], row, RANKS_COLUMNS, RANKS_COLUMNS[:1])
     else:
         cases = [of_trees(PROBLEMS[n], name) for name in SETTINGS if name in given.settings for n in CHOSEN]
-        cases += of_sequences(PROBLEMS[SEQUENCES]) if "sequences" in given.settings else []
         print_head(["model", "settings", "trees"], COVERAGE_COLUMNS)
         for n_trees in given.trees:
             for case in cases:

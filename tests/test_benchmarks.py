@@ -105,6 +105,21 @@ def test_every_section_names_rooms_that_exist() -> None:
     assert [name for names in rooms().values() for name in names if not (library / name).is_dir()] == []
 
 
+def test_missing_data_are_named_with_their_origin(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Nothing is run or changed."""
+    assert all(load("_results").how_to_get(source) for benchmark in plan().values() for source in benchmark.needs)
+    monkeypatch.setenv("SPECTRAL_LATENT_DATA", str(tmp_path))
+    monkeypatch.setattr(load("__main__"), "run", pytest.fail)
+    before = load("_results").RESULTS.read_bytes()
+    monkeypatch.setattr("sys.argv", ["benchmarks", "craft", "--record"])
+    load("__main__").main()
+    told = capsys.readouterr().out
+    assert "treebanks/craft" in told and "github.com" in told
+    assert load("_results").RESULTS.read_bytes() == before
+
+
 def git(folder: Path, *arguments: str) -> str:
     who = ("-c", "user.name=n", "-c", "user.email=e")
     return subprocess.run(["git", "-C", folder, *who, *arguments], capture_output=True, text=True, check=True).stdout
@@ -279,11 +294,11 @@ def test_files_of_pautomac(tmp_path: Path) -> None:
 
 def test_coverage() -> None:
     """Smoothing adds bias, so that intervals miss the truth; no tree is covered less often than the worst."""
-    coverage = load("coverage")
+    coverage = load("known_models")
     cases = {name: coverage.of_trees(coverage.PROBLEMS[10], name) for name in coverage.SETTINGS}
-    rows = {name: coverage.measure(case, 200, 3) for name, case in cases.items()}
+    rows = {name: coverage.measure_coverage(case, 200, 3) for name, case in cases.items()}
     for row in rows.values():
-        assert set(row) == set(coverage.COLUMNS)
+        assert set(row) == set(coverage.COVERAGE_COLUMNS)
         assert 0 <= row["worst"] <= row["coverage %"] <= 100 and row["worst"] <= row["rarer half"]
         assert row["worst"] <= row["worst sound"]
     assert rows["default"]["error alone"] < rows["no smoothing"]["error alone"]
