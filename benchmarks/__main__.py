@@ -69,7 +69,9 @@ def _print_claims(benchmarks: Collection[Benchmark], results: Sequence[Result]) 
     rows = []
     for benchmark in benchmarks:
         own = [result for result in results if result.table in benchmark.tables]
-        seconds = [result.cpu_seconds for result in own]
+        again = [result for result in own if result.command == f"python -m {benchmark.command}"]
+        shares = any(each is not benchmark and each.tables.keys() & benchmark.tables for each in benchmarks)
+        seconds = [result.cpu_seconds for result in (again if again or shares else own)]
         known = max((each for each in seconds if each is not None), default=None)
         rows.append(
             {
@@ -94,7 +96,7 @@ def _run(benchmark: Benchmark, record: bool) -> None:
     for row, columns in lacking(old, rows).items():
         print(f"{row}: the published row stays, for this run has no data for {', '.join(columns)}")
     if record:
-        write_results(merged(old, rows))
+        write_results(merged(read_results(), rows))  # of now: other benchmarks may have ended meanwhile
     done = "recorded" if record else "not recorded; --record writes them into results.jsonl"
     print(f"{benchmark.name}: {len(rows)} rows in {rows[0].cpu_seconds} CPU seconds, {done}", flush=True)
 
