@@ -2,13 +2,11 @@
 
 import itertools
 from collections.abc import Hashable, Iterable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from nltk.tag.util import untag
 
-from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent_nltk import AnchorTagger
 from tests.conformance.taggers import LearntTaggerConformance, Tagged
 
@@ -63,13 +61,6 @@ def test_tags_are_anchors_in_capitals(tagger: AnchorTagger) -> None:
             assert all(tagger.anchors.get(word.lower(), tag) == tag for word, tag in found)
 
 
-def test_names_that_would_be_the_same() -> None:
-    """Two anchors that differ in lower case only are named as they are."""
-    tagger = AnchorTagger.train([["ß", "x"], ["ss", "y"]] * 5, 4)
-    assert {"ß", "ss"} <= set(tagger.anchors)
-    assert tagger.anchors == {word: word for word in tagger.anchors}
-
-
 def test_labels(tagger: AnchorTagger) -> None:
     before = dict(tagger.anchors)
     tags: dict[str, Hashable] = dict(zip(before, ("N", ("V", 1), 2, "N"), strict=True))
@@ -84,27 +75,9 @@ def test_labels(tagger: AnchorTagger) -> None:
     assert tagger.label(tagger.anchors).tag_sents(words()) == tagger.tag_sents(words())
 
 
-def test_labels_are_kept(tagger: AnchorTagger, tmp_path: Path) -> None:
-    tags = {anchor: ("T", number) for number, anchor in enumerate(tagger.anchors)}
-    tagger.label(tags).save(tmp_path / "model")
-    loaded = AnchorTagger.load(tmp_path / "model")
-    assert loaded.anchors == tags
-    assert repr(loaded) == f"<AnchorTagger: 4 states with labels, {len(loaded.model.words)} words>"
-    assert AnchorHMM.load(tmp_path / "model").labels == tuple(tags.values())
-
-
 def test_top_words(tagger: AnchorTagger) -> None:
     top = tagger.top_words(3)
     assert list(top) == list(tagger.anchors)
     assert all(len(row) == 3 and row == sorted(row, key=lambda pair: -pair[1]) for row in top.values())
     (determiners,) = ([word for word, _ in row] for row in top.values() if row[0][0] in DETERMINERS)
     assert set(determiners) == set(DETERMINERS)
-
-
-def test_settings() -> None:
-    options = AnchorOptions(n_states=3, hull="best-fit", spelling=False)
-    assert AnchorTagger.train(words()).model.options == AnchorOptions()
-    assert AnchorTagger.train(words(), options=options).model.options == options
-    assert AnchorTagger.train(words(), 2, options=options).model.options.n_states == 2
-    with pytest.raises(ValueError, match=r"AnchorOptions\.n_states must be an integer of at least 1"):
-        AnchorTagger.train(words(), 0)

@@ -1,18 +1,13 @@
 """The latent dependency grammar as NLTK's parser."""
 
 import itertools
-import math
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from nltk.parse import DependencyEvaluator, DependencyGraph
+from nltk.parse import DependencyGraph
 
-from spectral_latent.dependency import DependencyModel, DependencyOptions, preset
-from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.evaluation import AttachmentScore, score_attachments
-from spectral_latent_nltk import SpectralDependencyParser, sentence_from_nltk
+from spectral_latent_nltk import SpectralDependencyParser
 from tests.conformance.parsers import DependencyGraphConformance
 from tests.reranking.nbest_lists import last_first
 
@@ -71,31 +66,6 @@ def test_reranked() -> None:
     assert heads_of(graph) == heads[-1]
 
 
-def test_is_the_model(parser: SpectralDependencyParser) -> None:
-    (fast,) = preset("fast")
-    model = DependencyModel.train(
-        map(sentence_from_nltk, treebank()), replace(fast, estimator=fast.estimator.with_settings(n_states=4))
-    )
-    for graph in treebank():
-        parses = model.parse_nbest(sentence_from_nltk(graph).without_tree(), 4)
-        found = parser.parse_all(graph, n_best=4)
-        assert [sentence_from_nltk(other) for other in found] == [parse.tree for parse in parses]
-        assert [other.logprob() for other in found] == [parse.log / math.log(2) for parse in parses]
-
-
-def test_settings() -> None:
-    options = DependencyOptions(estimator=EstimatorOptions(n_states=3, smoothing=10.0), tags="upos")
-    assert SpectralDependencyParser.train(treebank()).model.options == preset("fast")[0]
-    assert SpectralDependencyParser.train(treebank(), preset="spectral").model.options == DependencyOptions()
-    assert SpectralDependencyParser.train(treebank(), options=options).model.options == options
-    changed = SpectralDependencyParser.train(treebank(), 2, jobs=2, options=options).model.options.estimator
-    assert changed == EstimatorOptions(n_states=2, smoothing=10.0)
-    with pytest.raises(ValueError, match=r"Clusters\.n_states must be an integer of at least 1, not 0"):
-        SpectralDependencyParser.train(treebank(), 0)
-    with pytest.raises(ValueError, match="give a preset or options, not both"):
-        SpectralDependencyParser.train(treebank(), preset="fast", options=options)
-
-
 @pytest.mark.parametrize(
     ("graphs", "error", "message"),
     [
@@ -124,25 +94,3 @@ def test_each_tag_that_the_parser_does_not_know_is_named_once(parser: SpectralDe
     assert named == [
         f"the parser does not know the tags {tags}, and does not use them" for tags in (["PRON", "VERB"], ["PUNCT"])
     ]
-
-
-def test_what_else_a_graph_says_is_kept(parser: SpectralDependencyParser) -> None:
-    graph = treebank()[0]
-    graph.nodes[1].update(lemma="they", feats="Number=Plur", head=3, rel="wrong")
-    found = parser.parse_one(graph).nodes[1]
-    assert (found["lemma"], found["feats"], found["head"], found["rel"] == "wrong") == ("they", "Number=Plur", 2, False)
-
-
-def agreed_scores(parser: SpectralDependencyParser, gold: list[DependencyGraph]) -> AttachmentScore:
-    """What NLTK and this library agree upon."""
-    parsed = [next(parses) for parses in parser.parse_sents(map(pairs_of, gold))]
-    las, uas = DependencyEvaluator(parsed, gold).eval()
-    score = score_attachments(map(sentence_from_nltk, gold), map(sentence_from_nltk, parsed))
-    assert (score.uas_no_punctuation, score.las_no_punctuation) == pytest.approx((100 * uas, 100 * las))
-    return score
-
-
-def test_scores_agree_with_nltk(parser: SpectralDependencyParser) -> None:
-    other = DependencyGraph("see VBP 0 root\nold JJ 1 amod\ndogs NNS 2 obj", top_relation_label="root")
-    score = agreed_scores(parser, [*treebank(), other])
-    assert (score.complete_sentences, score.sentences) == (12, 13)

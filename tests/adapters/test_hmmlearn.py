@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hmmlearn.hmm import CategoricalHMM, GaussianHMM, PoissonHMM
+from hmmlearn.hmm import GMMHMM, CategoricalHMM, GaussianHMM, PoissonHMM
 
 from spectral_latent_sklearn import SpectralGaussianHMM, SpectralHMM, from_hmmlearn, to_hmmlearn
 
@@ -41,11 +41,14 @@ def test_numbers_of_hmmlearn(form: str) -> None:
     ours = from_hmmlearn(theirs)
     same_answers(ours, theirs, NUMBERS, NUMBERS)
     assert to_hmmlearn(ours).score(NUMBERS, LENGTHS) == pytest.approx(theirs.score(NUMBERS, LENGTHS))
+    assert ours.covariance_type == ("diag" if form == "diag" else "full")
 
 
 def test_models_that_cannot_be_turned_are_refused() -> None:
     with pytest.raises(ValueError, match="PoissonHMM"):
         from_hmmlearn(PoissonHMM(2, random_state=0).fit(RNG.integers(0, 9, size=(50, 1))))
+    with pytest.raises(ValueError, match="GMMHMM"):  # which has means, too
+        from_hmmlearn(GMMHMM(2, random_state=0).fit(NUMBERS))
     with pytest.raises(ValueError, match="CategoricalHMM"):
         from_hmmlearn(CategoricalHMM(2))
     with pytest.raises(ValueError, match="states"):

@@ -45,14 +45,6 @@ def test_nodes_are_those_that_nltk_reads_from_a_table() -> None:
         assert list(ours.triples()) == list(theirs.triples())
 
 
-def test_several_roots_of_several_relations() -> None:
-    sentence = DependencySentence.of(["a", "b", "c"]).with_heads((0, 1, 0), ("top", "_", "_"))
-    graph = sentence_to_nltk(sentence)
-    assert dict(graph.nodes[0]["deps"]) == {"top": [1], "ROOT": [3]}
-    assert dict(graph.nodes[1]["deps"]) == {"": [2]}
-    assert (graph.root["word"], graph.top_relation_label) == ("a", "top")
-
-
 def test_sentences_without_heads() -> None:
     sentence = DependencySentence.of(["a", "b"], ["A", "B"])
     graph = sentence_to_nltk(sentence)

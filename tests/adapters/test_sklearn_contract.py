@@ -1,10 +1,12 @@
-"""Fitted estimators of scikit-learn's are written and read by skops, which runs no code of the file."""
+"""What scikit-learn expects of all estimators, and skops, which writes and reads them and runs no code of the file."""
 
 from typing import Any
 
 import networkx as nx
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.estimator_checks import check_estimator
 
 from spectral_latent_sklearn import (
     LatentTagClassifier,
@@ -52,3 +54,37 @@ def test_files(estimator: Any, X: Any, y: Any, method: str) -> None:
     if isinstance(estimator, LatentTagClassifier):
         estimator.predict([[1, "birds"]])
         skops.io.dumps(estimator)
+
+
+class FirstColumn(SpectralHMM):
+    """The estimator of the first of several columns."""
+
+    def _one_column(self, given: np.ndarray) -> np.ndarray:
+        return given[:, 0]
+
+
+WITHOUT_ORDER = {
+    "check_methods_sample_order_invariance": "the states of a sequence depend on the order of its rows",
+    "check_methods_subset_invariance": "the state of a row depends on the other rows of its sequence",
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")  # checks of numbers, for words and graphs
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        FirstColumn(n_init=1),
+        SpectralGaussianHMM(n_init=1, n_iter=5),
+        LatentTagClassifier(),
+        LatentTreeClassifier(),
+        LatentTreeTransformer(),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_checks_of_scikit_learn(estimator: BaseEstimator) -> None:
+    """All pass but those that know no order of rows."""
+    expected = WITHOUT_ORDER if hasattr(estimator, "n_init") else {}
+    checks = check_estimator(estimator, expected_failed_checks=expected, on_fail=None, on_skip=None)
+    assert {check["status"] for check in checks} & {"passed", "skipped"}
+    assert [check["check_name"] for check in checks if check["status"] == "failed"] == []
+    assert clone(estimator).get_params() == estimator.get_params()

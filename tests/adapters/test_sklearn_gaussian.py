@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
+from sklearn.exceptions import NotFittedError
 
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.estimation.starts import Ascent
@@ -70,15 +67,6 @@ def test_moments_are_consistent() -> None:
         assert errors[1][name] < 0.6 * errors[0][name]
 
 
-def test_em_never_falls_and_is_more_precise(data: np.ndarray) -> None:
-    lengths = np.full(8, 500)
-    start = gaussian_moments(data, lengths, EstimatorOptions("moments", n_states=3), "full", 1e-3)
-    ascent = Ascent(learner := GaussianLearner(data, lengths, "full", 1e-3), learner.ordered(start))
-    ascent.climb(15, 1e-3 * len(lengths))
-    assert (np.diff(ascent.objective) > -1e-6).all()
-    assert error(ascent.model)["means"] < min(0.15, error(start)["means"])
-
-
 def test_a_model_is_found_again(fitted: SpectralGaussianHMM) -> None:
     found = GaussianMarkov(fitted.startprob_, fitted.transmat_, fitted.means_, fitted.covars_)
     errors = error(found)
@@ -115,14 +103,6 @@ def test_answers_are_those_of_enumeration(fitted: SpectralGaussianHMM) -> None:
     assert states.tolist() == best_states == fitted.predict(X, lengths).tolist()
 
 
-def test_samples_have_the_moments_of_the_model(fitted: SpectralGaussianHMM) -> None:
-    X, states = fitted.sample(3000, random_state=1)
-    for h in range(3):
-        np.testing.assert_allclose(X[states == h].mean(axis=0), fitted.means_[h], atol=0.15)
-    again, _ = fitted.sample(3000, random_state=1)
-    np.testing.assert_array_equal(X, again)
-
-
 def test_variances_have_a_least_value() -> None:
     X = np.tile([[0.0, 1.0], [3.0, 1.0]], (100, 1))
     hmm = SpectralGaussianHMM(2, min_covar=0.01, n_init=1, random_state=0).fit(X)
@@ -141,32 +121,6 @@ def test_requests_that_cannot_be_met(fitted: SpectralGaussianHMM, data: np.ndarr
         fitted.score(data[:5], lengths=[2])
     with pytest.raises(NotFittedError):
         SpectralGaussianHMM().score([[0.0]])
-
-
-def test_pipelines_hand_on_lengths(data: np.ndarray) -> None:
-    lengths = [60, 60]
-    hmm = SpectralGaussianHMM(2, n_init=1, random_state=0)
-    pipeline = make_pipeline(StandardScaler(), hmm).fit(data[:120], spectralgaussianhmm__lengths=lengths)
-    scaled = StandardScaler().fit_transform(data[:120])
-    np.testing.assert_array_equal(pipeline[-1].means_, clone(hmm).fit(scaled, lengths=lengths).means_)
-    with pytest.raises(ValueError, match="y has 2 entries for the 120 rows of X; give lengths by name"):
-        hmm.fit(scaled, lengths)
-
-
-def test_a_model_with_fewer_states_than_asked_warns() -> None:
-    with pytest.warns(ConvergenceWarning, match="the data support 1 of the 3 states asked for"):
-        SpectralGaussianHMM(3, random_state=0).fit(np.zeros((50, 1)))
-
-
-def test_checks_of_scikit_learn() -> None:
-    """All pass but those that know no order of rows; each is named."""
-    expected = {
-        "check_methods_sample_order_invariance": "the states of a sequence depend on the order of its rows",
-        "check_methods_subset_invariance": "the state of a row depends on the other rows of its sequence",
-    }
-    hmm = SpectralGaussianHMM(n_init=1, n_iter=5)
-    checks = check_estimator(hmm, expected_failed_checks=expected, on_fail=None, on_skip=None)
-    assert [check["check_name"] for check in checks if check["status"] == "failed"] == []
 
 
 def test_missing_numbers_are_summed_over() -> None:
@@ -222,19 +176,3 @@ def test_known_states_are_numbered_so_and_others_are_summed_over(data: np.ndarra
     assert np.mean(found.predict(data) == wanted) > 0.95
     with pytest.raises(ValueError, match="moments-em"):
         SpectralGaussianHMM(m, estimator="moments").fit(data, states=known)
-
-
-def test_no_random_start_ends_above_the_default() -> None:
-    """Ten starts of plain EM to the end, on sequences that are cycles of three numbers or of two, with noise."""
-    rng = np.random.default_rng(0)
-    cycles = [[0.0, 5.0, 10.0] * 20, [2.0, 7.0] * 30] * 2
-    x = np.concatenate(cycles)[:, None] + rng.normal(size=(240, 1))
-    lengths = np.array(list(map(len, cycles)))
-    for m in (2, 4):
-        hmm = SpectralGaussianHMM(m, random_state=0).fit(x, lengths=lengths)
-        learner = GaussianLearner(x, lengths, "diag", 1e-3)
-        ascents = [Ascent(learner, learner.random(m, 1000 + seed)) for seed in range(10)]
-        for ascent in ascents:
-            ascent.climb(1000, 2e-5 * 60 * len(lengths))
-        assert hmm.score(x, lengths=lengths) > max(ascent.objective[-1] for ascent in ascents) - 1.0
-        assert 1 <= hmm.n_near_ <= 13

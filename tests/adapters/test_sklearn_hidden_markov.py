@@ -10,10 +10,9 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
+from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.estimator_checks import check_estimator
 
 from spectral_latent.estimation.starts import Ascent
 from spectral_latent.sequence import HiddenMarkov, Sequences
@@ -86,11 +85,6 @@ def test_new_sequences_are_nearly_as_likely_as_under_the_truth(
     assert lost < (0.01 if estimator == "em" else 0.1)
 
 
-def test_likelihoods_are_those_of_the_forward_recursion(fitted: SpectralHMM) -> None:
-    X, lengths = drawn(20, seed=2)
-    assert fitted.score(X, lengths=lengths) == pytest.approx(log_likelihood(plain(fitted), X, lengths), rel=1e-10)
-
-
 def test_states_are_those_of_enumeration(fitted: SpectralHMM) -> None:
     for x in all_strings(5, 3):
         scores = paths(plain(fitted, stop=0.5), x)
@@ -131,15 +125,6 @@ def test_samples_have_the_probabilities_of_the_model(fitted: SpectralHMM) -> Non
     np.testing.assert_array_equal(fitted.sample(50, random_state=1)[0], fitted.sample(50, random_state=1)[0])
 
 
-def test_probabilities_may_be_set_by_hand(fitted: SpectralHMM) -> None:
-    """As users of hmmlearn do."""
-    hmm = clone(fitted)
-    hmm.categories_, hmm.n_features_in_ = np.arange(5), 1
-    hmm.startprob_, hmm.transmat_, hmm.emissionprob_ = CHAIN.initial, CHAIN.transition, CHAIN.emission
-    X, lengths = drawn(5, seed=3)
-    assert hmm.score(X, lengths=lengths) == pytest.approx(log_likelihood(CHAIN, X, lengths), rel=1e-10)
-
-
 def test_impossible_sequences(fitted: SpectralHMM) -> None:
     """The likelihood is zero, and the states are as likely as one another."""
     hmm = clone(fitted)
@@ -160,24 +145,6 @@ def test_categories_may_be_strings_or_far_apart(data: tuple[np.ndarray, list[int
         assert hmm.score(renamed, lengths=lengths) == pytest.approx(fitted.score(X, lengths=lengths), rel=1e-6)
         assert hmm.sample(3)[0].dtype == hmm.categories_.dtype
     assert hmm.categories_.tolist() == [3, 9, 20, 50, 70]
-
-
-def test_more_starts_are_never_worse(data: tuple[np.ndarray, list[int]]) -> None:
-    X, lengths = data[0][:800], data[1][:100]
-    scores = [
-        SpectralHMM(3, "em", n_init=n, n_iter=10, random_state=5).fit(X, lengths=lengths).model_.objective[-1]
-        for n in (1, 2, 4)
-    ]
-    assert scores == sorted(scores)
-
-
-def test_grid_search_and_pipelines() -> None:
-    """The rows of one sequence, divided where they lie."""
-    X, _ = drawn(60, seed=4)
-    search = GridSearchCV(SpectralHMM(n_iter=20, random_state=0), {"n_components": [1, 3]}, cv=KFold(2)).fit(X)
-    assert search.best_params_ == {"n_components": 3}
-    pipeline = make_pipeline(FunctionTransformer(np.abs), clone(search.best_estimator_)).fit(-X)
-    assert pipeline.score(-X) == pytest.approx(search.best_estimator_.score(X), rel=1e-9)
 
 
 def test_grid_search_keeps_grouped_sequences_whole() -> None:
@@ -254,15 +221,6 @@ def test_named_categories_are_a_distribution(estimator: Any) -> None:
         np.testing.assert_allclose(hmm.emissionprob_[0], p)
 
 
-def test_cross_validation_over_categories_that_some_folds_lack() -> None:
-    X = np.array([[0], [1]] * 30 + [[2]])
-    for categories in (None, [0, 1, 2]):
-        search = GridSearchCV(SpectralHMM(random_state=0, categories=categories), {"n_components": [1, 2]}, cv=KFold(3))
-        search.fit(X)
-        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-        assert search.best_params_ == {"n_components": 2}
-
-
 def test_scores_of_sequences_and_criteria(data: tuple[np.ndarray, list[int]], fitted: SpectralHMM) -> None:
     X, lengths = data[0][:80], data[1][:10]
     scores = fitted.score_sequences(X, lengths)
@@ -292,21 +250,10 @@ def in_turn(words: tuple[str, ...], n: int, noise: float, seed: int) -> tuple[np
     return np.array(column)[:, None], [n * len(word) for word in words]
 
 
-def test_one_state_for_each_of_two_cycles() -> None:
-    """Moments show states within the cycles; a state for each cycle is 37 nats likelier."""
-    X, lengths = in_turn(("abc", "xy"), 20, 0.0, 0)
-    best = sum(math.log(1 / 2) + n * math.log(1 / size) for n, size in zip(lengths, (3, 2), strict=True))
-    hmm = SpectralHMM(2, random_state=0).fit(X, lengths=lengths)
-    assert hmm.score(X, lengths=lengths) > best - 0.1
-    states = hmm.predict(X, lengths=lengths)
-    assert len(set(states[:60])) == len(set(states[60:])) == 1
-    assert 1 <= hmm.n_near_ <= 11
-
-
-@pytest.mark.parametrize(("words", "noise", "m"), [(("abc", "xy"), 0.1, 2), (("abcde", "vwxyz"), 0.2, 2)])
-def test_no_random_start_ends_above_the_default(words: tuple[str, ...], noise: float, m: int) -> None:
-    """Ten starts of plain EM to the end, on the same likelihood."""
-    X, lengths = in_turn(words, 60, noise, 1)
+def test_no_random_start_ends_above_the_default() -> None:
+    """Ten starts of plain EM to the end, on the same likelihood, which is the score that training gives."""
+    X, lengths = in_turn(("abcde", "vwxyz"), 60, 0.2, 1)
+    m = 2
     hmm = SpectralHMM(m, random_state=0).fit(X, lengths=lengths)
     numbers = np.unique(X, return_inverse=True)[1].ravel()
     sequences = Sequences.of(np.split(numbers, np.cumsum(lengths)[:-1]))
@@ -317,20 +264,9 @@ def test_no_random_start_ends_above_the_default(words: tuple[str, ...], noise: f
         ascent = Ascent(ChainLearner([sequences], ends=False), replace(start, stop=np.full(m, 0.5)))
         ascent.climb(1000, 2e-5 * len(X))
         ends.append(ascent.objective[-1] + len(X) * math.log(2.0))
-    assert hmm.score(X, lengths=lengths) > max(ends) - 1.0
-
-
-def test_what_is_trained_is_the_score(data: tuple[np.ndarray, list[int]], fitted: SpectralHMM) -> None:
-    """But for the ends, of probability ½, and pseudo-counts that keep transitions possible."""
-    X, lengths = data
-    objective = fitted.model_.objective[-1] + len(X) * math.log(2.0)
-    assert fitted.score(X, lengths=lengths) == pytest.approx(objective, abs=0.1)
-
-
-def test_the_same_seed_gives_the_same_model(data: tuple[np.ndarray, list[int]]) -> None:
-    X, lengths = data[0][:800], data[1][:100]
-    one, two = (SpectralHMM(3, random_state=7).fit(X, lengths=lengths).model_ for _ in range(2))
-    assert one.fingerprint == two.fingerprint and one.reached == two.reached
+    score = hmm.score(X, lengths=lengths)
+    assert score > max(ends) - 1.0
+    assert score == pytest.approx(hmm.model_.objective[-1] + len(X) * math.log(2.0), abs=0.1)
 
 
 @pytest.mark.parametrize(
@@ -344,23 +280,14 @@ def test_the_same_seed_gives_the_same_model(data: tuple[np.ndarray, list[int]]) 
 )
 def test_states_that_add_nothing_are_told(X: list, lengths: list[int] | None, found: int) -> None:
     """One symbol; sequences of length 1; and more states than a cycle has."""
-    with pytest.warns(ConvergenceWarning, match=f"the data support {found} of the {found + 1} states asked for"):
+    with pytest.warns(ConvergenceWarning, match=f" {found} of the {found + 1} states"):
         SpectralHMM(found + 1, random_state=0).fit(X, lengths=lengths)
-
-
-def test_two_symbols_in_turn_need_two_states() -> None:
-    X = [["rain"], ["sun"]] * 5
-    for seed in range(5):
-        hmm = SpectralHMM(2, random_state=seed).fit(X)
-        first, second = hmm.predict(X[:2])
+    if found == 2:
+        first, second = SpectralHMM(2, random_state=3).fit(X).predict(X[:2])
         assert first != second
-        np.testing.assert_array_equal(hmm.predict(X), [first, second] * 5)
-
-
-@pytest.mark.parametrize(("estimator", "found"), [("anchors", 2), ("spectral", 1)])
-def test_a_model_with_fewer_states_than_asked_warns(estimator: str, found: int) -> None:
-    with pytest.warns(ConvergenceWarning, match=f"the data support {found} of the 5 states asked for"):
-        SpectralHMM(5, estimator, random_state=0).fit([[0], [1]] * 5)
+        for estimator, fewer in (("anchors", 2), ("spectral", 1)):
+            with pytest.warns(ConvergenceWarning, match=f" {fewer} of the 5 states"):
+                SpectralHMM(5, estimator, random_state=0).fit(X)
 
 
 def test_pipelines_hand_on_lengths(data: tuple[np.ndarray, list[int]], fitted: SpectralHMM) -> None:
@@ -372,25 +299,6 @@ def test_pipelines_hand_on_lengths(data: tuple[np.ndarray, list[int]], fitted: S
         asking = clone(fitted).set_fit_request(lengths=True).set_predict_request(lengths=True)
         routed = make_pipeline(FunctionTransformer(np.abs), asking).fit(-X, lengths=lengths)
         np.testing.assert_array_equal(routed.predict(-X, lengths=lengths), fitted.predict(X, lengths=lengths))
-
-
-WITHOUT_ORDER = {
-    "check_methods_sample_order_invariance": "the states of a sequence depend on the order of its rows",
-    "check_methods_subset_invariance": "the state of a row depends on the other rows of its sequence",
-}
-
-
-class FirstColumn(SpectralHMM):
-    """The estimator of the first of several columns."""
-
-    def _one_column(self, given: np.ndarray) -> np.ndarray:
-        return given[:, 0]
-
-
-def test_checks_of_scikit_learn() -> None:
-    """All pass but those that know no order of rows; they have several columns, of which the first is read."""
-    checks = check_estimator(FirstColumn(n_init=1), expected_failed_checks=WITHOUT_ORDER, on_fail=None, on_skip=None)
-    assert [check["check_name"] for check in checks if check["status"] == "failed"] == []
 
 
 def test_missing_rows_and_known_states_are_those_of_enumeration(fitted: SpectralHMM) -> None:

@@ -5,11 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
-from sklearn.exceptions import NotFittedError, SkipTestWarning
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.estimator_checks import check_estimator
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GroupKFold, cross_val_predict, cross_val_score
 
 from spectral_latent import sequence
 from spectral_latent.estimation import EstimatorOptions
@@ -64,15 +61,6 @@ def test_tags_are_partly_known(fitted: LatentTagClassifier) -> None:
         fitted.predict(X, [None])
 
 
-def test_clones_searches_and_pipelines(fitted: LatentTagClassifier) -> None:
-    again = clone(fitted)
-    assert again.get_params() == fitted.get_params() | {"random_state": again.random_state}
-    search = GridSearchCV(LatentTagClassifier(random_state=0), {"n_states": [1, 2]}, cv=GroupKFold(2))
-    assert search.fit(X, Y, groups=SENTENCE).best_score_ > 0.9
-    upper = FunctionTransformer(lambda rows: np.array([[number, word.upper()] for number, word in rows], dtype=object))
-    assert (cross_val_score(make_pipeline(upper, LatentTagClassifier(1, random_state=0)), X, Y, cv=2) > 0.8).all()
-
-
 def test_requests_that_cannot_be_met(fitted: LatentTagClassifier) -> None:
     for rows, tags, message in (
         ([[1, "a"], [1, "b"]], ["A"], "inconsistent numbers of samples"),
@@ -90,10 +78,3 @@ def test_requests_that_cannot_be_met(fitted: LatentTagClassifier) -> None:
         LatentTagClassifier(estimator="nonsense").fit([[1, "a"]], ["A"])
     with pytest.raises(NotFittedError):
         LatentTagClassifier().predict([[1, "a"]])
-
-
-def test_checks_of_scikit_learn() -> None:
-    """Those of numbers do not apply to words, of which scikit-learn warns."""
-    with pytest.warns(SkipTestWarning, match="Can't test estimator LatentTagClassifier"):
-        checks = check_estimator(LatentTagClassifier(), on_skip=None)
-    assert [check["status"] for check in checks] == ["passed"]

@@ -4,11 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError, SkipTestWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import check_estimator
+from sklearn.exceptions import NotFittedError
 
 from spectral_latent_sklearn import LatentTreeClassifier, LatentTreeTransformer
 
@@ -97,14 +93,6 @@ def test_features_are_expected_counts(
     np.testing.assert_array_equal(transformer.transform([unknown()]), np.zeros((1, 4)))
 
 
-def test_clones_searches_and_pipelines(data: tuple[list[nx.DiGraph], list[str]]) -> None:
-    search = GridSearchCV(LatentTreeClassifier(estimator="em", random_state=0), {"n_states": [1, 2]}, cv=2).fit(*data)
-    assert search.best_params_ == {"n_states": 2}
-    pipeline = make_pipeline(LatentTreeTransformer(2, estimator="em", random_state=0), LogisticRegression())
-    assert set(pipeline.fit(*data).predict(data[0])) <= set(data[1])
-    assert clone(pipeline).get_params()["latenttreetransformer__n_states"] == 2
-
-
 def test_requests_that_cannot_be_met(data: tuple[list[nx.DiGraph], list[str]]) -> None:
     X, y = data
     with pytest.raises(ValueError, match="X has 2 trees, but y has 1 classes"):
@@ -119,11 +107,3 @@ def test_requests_that_cannot_be_met(data: tuple[list[nx.DiGraph], list[str]]) -
         LatentTreeTransformer(1).fit([X[0], nx.DiGraph()])
     with pytest.raises(NotFittedError):
         LatentTreeClassifier().predict(X)
-
-
-@pytest.mark.parametrize("estimator", [LatentTreeClassifier(), LatentTreeTransformer()])
-def test_checks_of_scikit_learn(estimator: LatentTreeClassifier | LatentTreeTransformer) -> None:
-    """Those of arrays do not apply to lists of graphs, of which scikit-learn warns."""
-    with pytest.warns(SkipTestWarning, match="Can't test estimator"):
-        checks = check_estimator(estimator, on_skip=None)
-    assert [check["status"] for check in checks] == ["passed"]

@@ -9,13 +9,10 @@ from typing import Any, NamedTuple
 
 import pytest
 import spacy
-from spacy import displacy
 from spacy.language import Language
-from spacy.matcher import DependencyMatcher, Matcher
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.files import ModelFileError
@@ -163,62 +160,12 @@ def test_a_saved_pipeline_needs_no_other_file(way: str, models: Models, tmp_path
     assert [annotation(again(text)) for text in TEXTS] == expected
 
 
-def test_spacys_own_tools_read_the_annotation(nlp: Language) -> None:
-    doc = document(nlp, ["she", "sees", "the", "cat"])
-    tokens = doc.to_json()["tokens"]
-    assert [(token["tag"], token["head"]) for token in tokens] == [("PRP", 1), ("VBZ", 1), ("DT", 3), ("NN", 1)]
-    matcher = Matcher(nlp.vocab)
-    matcher.add("noun", [[{"TAG": "DT"}, {"TAG": "NN"}]])
-    assert [doc[start:end].text for _, start, end in matcher(doc)] == ["the cat"]
-    arcs = DependencyMatcher(nlp.vocab)
-    verb = {"RIGHT_ID": "verb", "RIGHT_ATTRS": {"TAG": "VBZ"}}
-    noun = {"LEFT_ID": "verb", "REL_OP": ">", "RIGHT_ID": "noun", "RIGHT_ATTRS": {"TAG": "NN"}}
-    arcs.add("object", [[verb, noun]])
-    assert [places for _, places in arcs(doc)] == [[1, 3]]
-    assert displacy.render(doc, style="dep").count('<g class="displacy-arrow"') == 3
-
-
-def test_components_leave_tags_that_there_are(models: Models) -> None:
-    """The constituency parser gives tags to words that have none."""
-    nlp = pipeline(models, ["spectral_constituency"])
-    doc = Doc(nlp.vocab, words=["she", "sleeps"], sent_starts=[True, False], tags=["XX", ""])
-    assert [token.tag_ for token in nlp(doc)] == ["XX", "VBZ"]
-
-
 def test_universal_tags_are_parts_of_speech(tmp_path: Path) -> None:
     LatentTagger.train([[("dogs", "NOUN"), ("bark", "VERB")]] * 9).save(tmp_path / "tagger")
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
     nlp.add_pipe("spectral_tagger", config={"model": str(tmp_path / "tagger")})
     assert [(token.pos_, token.tag_) for token in nlp("dogs bark")] == [("NOUN", ""), ("VERB", "")]
-
-
-def test_anchors_tag_by_their_labels(tmp_path: Path) -> None:
-    anchors = AnchorHMM.train(SENTENCES, AnchorOptions(n_states=3))
-    anchors.save(tmp_path / "bare")
-    anchors.label(dict(zip(anchors.anchors, "ABC", strict=True))).save(tmp_path / "labelled")
-    for name, file in {"bare": "bare", "labelled": "labelled"}.items():
-        nlp = spacy.blank("en")
-        nlp.add_pipe("sentencizer")
-        nlp.add_pipe("spectral_tagger", config={"model": str(tmp_path / file)})
-        if name == "labelled":
-            assert {token.tag_ for token in nlp("she sees the cat")} <= {"A", "B", "C"}
-        else:
-            with pytest.raises(ValueError, match="needs tags, which the anchors of its model lack"):
-                nlp("she sees")
-
-
-def test_documents_without_sentences_are_refused(models: Models) -> None:
-    for name in COMPONENTS:
-        nlp = spacy.blank("en")
-        nlp.add_pipe(name, config={"model": str(models.folder / name)})
-        with pytest.raises(ValueError, match=f"'{name}' needs sentence boundaries"):
-            nlp("she sleeps")
-        assert len(nlp("")) == 0
-        heard: list[str] = []
-        nlp.set_error_handler(lambda name, _proc, _docs, error, heard=heard: heard.append(name))
-        assert list(nlp.pipe(["she sleeps"])) == []
-        assert heard == [name]
 
 
 def test_models_of_other_kinds_are_refused(models: Models, tmp_path: Path) -> None:
@@ -312,7 +259,7 @@ def test_one_bad_document_does_not_take_its_batch(models: Models, name: str) -> 
 # Scores, lemmas
 
 
-def test_evaluation_scores_every_component(nlp: Language, models: Models) -> None:
+def test_evaluation_scores_every_component(nlp: Language) -> None:
     gold = nlp("she sees the cat. it runs.")
     names = ("dep_uas", "dep_las", "tag_acc", "constituents_p", "constituents_r", "constituents_f")
     scores = nlp.evaluate([Example(nlp.make_doc(gold.text), gold)])

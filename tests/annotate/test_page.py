@@ -185,58 +185,6 @@ def test_a_phrase_is_attached_elsewhere(page: Page) -> None:
     assert page.tree().bracketed() == high
 
 
-def test_a_server_that_is_gone_and_a_changed_file_are_told_and_lose_nothing(page: Page) -> None:
-    page.project.path.write_text("(S (NN x))\n", encoding="utf-8")
-    before = page.tree()
-    page.browser.find_element("id", "accept").click()
-    page.wait_for("sentence 1")
-    for _ in range(100):
-        if "changed by another program" in page.message:
-            break
-        page.browser.implicitly_wait(0.1)
-    assert "changed by another program" in page.message and page.tree() == before
-
-
-def test_the_dialog_covers_no_part_of_the_tree_and_escape_leaves_it(page: Page) -> None:
-    before = page.tree()
-    page.click(0, 2, "NP")
-    page.press("r")
-    boxes = {name: page.browser.find_element("id", name).rect for name in ("ask", "tree")}
-    assert boxes["ask"]["height"] > 20 and boxes["ask"]["y"] + boxes["ask"]["height"] <= boxes["tree"]["y"]
-    from selenium.webdriver import Keys
-
-    page.browser.find_element("id", "label").send_keys("XP", Keys.ESCAPE)
-    assert not page.browser.find_element("id", "ask").is_displayed() and page.tree() == before
-
-
-@pytest.mark.parametrize("wanted", ["-1", "99", "x", "1e1", "0.5"])
-def test_an_address_without_such_a_sentence_shows_the_next_one(page: Page, wanted: str) -> None:
-    page.browser.get("about:blank")
-    page.browser.get(f"{page.address}#{wanted}")
-    page.wait_for("sentence 1")
-    assert list(page.tree().words()) == WORDS
-
-
-def test_the_page_shows_that_the_parser_learns_and_takes_no_second_tree_meanwhile(page: Page) -> None:
-    accept, learning = page.project.accept, threading.Event()
-    calls = []
-
-    def accept_slowly(*given: Any) -> None:
-        calls.append(given)
-        assert learning.wait(60)
-        accept(*given)
-
-    page.project.accept = accept_slowly  # type: ignore[method-assign]
-    button = page.browser.find_element("id", "accept")
-    button.click()
-    button.click()
-    activity = page.browser.find_element("id", "activity")
-    assert activity.is_displayed() and "learns" in activity.text
-    learning.set()
-    page.wait_for("sentence 2")
-    assert len(calls) == 1 and not activity.is_displayed()
-
-
 def test_two_pages_do_not_overwrite_each_other_and_changes_outlive_a_new_page(page: Page) -> None:
     page.click(0, 2, "NP")
     page.press("r")
@@ -265,11 +213,3 @@ def test_two_pages_do_not_overwrite_each_other_and_changes_outlive_a_new_page(pa
 def parse_one(text: str) -> Phrase:
     (tree,) = parse_brackets(text)
     return tree
-
-
-def test_the_page_loads_nothing_from_elsewhere(page: Page) -> None:
-    names = page.browser.execute_script("return performance.getEntriesByType('resource').map(entry => entry.name)")
-    assert names and all(name.startswith("http://127.0.0.1:") for name in names)
-    log = page.browser.get_log("browser")
-    severe = [entry for entry in log if entry["level"] == "SEVERE" and entry["source"] != "network"]  # 409 is in order
-    assert not severe

@@ -63,15 +63,6 @@ def test_accepted_trees_are_written_at_once_and_nothing_else_changes(path: Path)
     again.close()
 
 
-def test_a_tree_of_other_words_is_refused_and_changes_nothing(path: Path) -> None:
-    project = Project(path, WAITING)
-    for at, tree, error in ((0, TREES[1], ValueError), (20, TREES[0], ValueError), (99, TREES[0], IndexError)):
-        with pytest.raises(error):
-            project.accept(at, tree)
-    assert path.read_text(encoding="utf-8") == FILE and not history_of(path)
-    project.close()
-
-
 def test_a_file_that_another_program_has_changed_is_not_overwritten(path: Path) -> None:
     project = Project(path, WAITING)
     changed = FILE + TREES[27].bracketed() + "\n"
@@ -169,23 +160,8 @@ HARD_WORDS = [
     "1914-1918",
     "well-known",
 ]
-HARD_WORDS += [
-    "-",
-    "--",
-    "10 000",
-    "a\u2028b",
-    "a\x85",
-    "\xa0",
-    "a\rb",
-    "x\x0c",
-    "\ufeff",
-    "\ud800",
-    "\x00",
-    "\\/",
-    "ID",
-    "#",
-]
-HARD_TAGS = ["NN", "-NONE-", "ID", "CODE", "META", "-LRB-", "(", "N-D", "\ufeffN", "CD\u2028", "*", "0"]
+HARD_WORDS += ["-", "--", "\\/", "ID", "#", "10 000", "a\u2028b", "a\x85", "\xa0", "a\rb", "x\x0c", "\ufeff", "\ud800"]
+HARD_TAGS = ["NN", "-NONE-", "ID", "CODE", "META", "-LRB-", "(", "N-D", "*", "0", "\ufeffN", "CD\u2028"]
 HARD_LABELS = [
     "S",
     "NP-SBJ",
@@ -197,9 +173,9 @@ HARD_LABELS = [
     "S=2",
     "-NONE-",
     "IP-MAT",
+    "S|T",
     "X\ufeff",
     "",
-    "S|T",
 ]
 words = st.lists(st.sampled_from(HARD_WORDS) | st.text(min_size=1, max_size=4), min_size=1, max_size=4)
 TAGS = st.sampled_from(["NN", "VB"]) | st.sampled_from(HARD_TAGS) | st.text(min_size=1, max_size=2)
@@ -221,7 +197,7 @@ def state_of(path: Path) -> tuple[bytes, bytes]:
 
 
 @pytest.mark.usefixtures("without_parser")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(st.sampled_from(FILES), st.lists(trees_of(), min_size=1, max_size=5), st.lists(LABELS, max_size=3), st.text())
 def test_what_is_accepted_is_read_at_every_later_start(
     tmp_path_factory: pytest.TempPathFactory, before: str, trees: list[Phrase], labels: list[str], annotator: str
@@ -310,7 +286,7 @@ class Part:
 
 
 @pytest.mark.usefixtures("without_parser")
-@pytest.mark.parametrize(("later", "error"), [(1, OSError), (1 << 30, OSError), (1 << 30, Killed)])
+@pytest.mark.parametrize(("later", "error"), [(1, OSError), (1 << 30, Killed)])
 @pytest.mark.parametrize("at", [0, 20])
 def test_every_operation_on_the_disk_may_fail(path: Path, at: int, later: int, error: type[BaseException]) -> None:
     """An accepted tree is everywhere, a failed one nowhere; what a killed process leaves, the next one completes."""
@@ -399,42 +375,6 @@ def test_half_a_line_of_the_history_was_not_written(path: Path) -> None:
 
 
 @pytest.mark.usefixtures("without_parser")
-def test_all_trees_that_the_file_lacks_come_back_from_the_history(path: Path) -> None:
-    """A file as it was before any of the lines gets all later trees, whether they are new, changed, or equal."""
-    same = [WAITING[0]] * 3
-    project = Project(path, [*WAITING, *same])
-    accepted = [(20, TREES[20]), (0, OTHER), (21, TREES[21]), (0, TREES[0]), (26, TREES[20]), (27, TREES[20])]
-    states = [path.read_bytes()]
-    for at, tree in accepted:
-        project.accept(at, tree)
-        states.append(path.read_bytes())
-    project.close()
-    for number, state in enumerate(states):
-        path.write_bytes(state)
-        # TREES[0] was accepted in place of OTHER, in place of TREES[0], but then the file has other trees, too.
-        for restored in (len(accepted) - number, 0):
-            again = Project(path, [*WAITING, *same])
-            assert (again.restored, again.passed_over) == (restored, [])
-            assert [item.number for item in again.items].count(None) == 9 - 4
-            again.close()
-            assert path.read_bytes() == states[-1]
-
-
-@pytest.mark.usefixtures("without_parser")
-def test_trees_that_were_removed_by_hand_stay_away_and_the_last_one_is_not_doubled(path: Path) -> None:
-    project = Project(path, WAITING)
-    for at in (20, 21, 22):
-        project.accept(at, TREES[at])
-    project.close()
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    path.write_text("".join([*lines[5:20], *lines[21:]]), encoding="utf-8")
-    for _ in range(2):
-        again = Project(path, WAITING)
-        assert (again.restored, len(again.file.trees)) == (0, 17)
-        again.close()
-
-
-@pytest.mark.usefixtures("without_parser")
 def test_a_tree_takes_the_place_only_of_the_one_that_was_shown(path: Path) -> None:
     project = Project(path, WAITING)
     waiting, old = project.version(20), project.version(0)
@@ -448,25 +388,6 @@ def test_a_tree_takes_the_place_only_of_the_one_that_was_shown(path: Path) -> No
     assert state_of(path) == files
     project.accept(20, TREES[20], waiting)  # as it is there already
     project.accept(20, flat, project.version(20))
-    project.close()
-
-
-def test_one_window_of_sentences_is_ranked_and_chosen_from(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The longest sentences stand behind the window, where nobody has ranked them."""
-    monkeypatch.setattr("spectral_latent_annotate._project._WAITING", 3)
-    several = [*WAITING, WAITING[0] * 5, WAITING[1] * 6]
-    project = Project(path, several)
-    project.rank()
-    done = []
-    for _ in range(4):
-        window = [at for at, item in enumerate(project.items) if item.number is None][:3]
-        at = project.next(done[-1] if done else -1, "surest")
-        ranked = {at: len(project.items[at].words) / (1.0 + (project.items[at].errors or 0.0)) for at in window}
-        assert all(project.items[each].errors is not None for each in window)
-        assert at == max(window, key=lambda each: ranked[each])
-        done.append(at)
-        project.accept(at, Phrase("S", tuple(Phrase("NN", (word,)) for word in project.items[at].words)))
-    assert project.next(done[-1], "file") is not None
     project.close()
 
 
@@ -501,16 +422,9 @@ def test_agreement_is_that_of_hand(path: Path, tmp_path: Path) -> None:
     assert found["kappa_of_spans"] == pytest.approx((1 / 3 - 2 / 9) / (7 / 9))
     with pytest.raises(ValueError, match="no sentence"):
         small.agree_with(path)
-    small.close()
-    project.close()
-
-
-def test_a_project_of_nothing_is_refused_and_makes_no_file(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no sentences"):
         Project(tmp_path / "absent.mrg", [[]])
-    assert not list(tmp_path.iterdir())
-
-
-def test_kappa_of_one_category() -> None:
-    assert kappa([("a", "a")] * 3) == 1.0
-    assert kappa([("a", "b"), ("b", "a")]) == -1.0
+    assert not list(tmp_path.glob("absent*"))
+    assert (kappa([("a", "a")] * 3), kappa([("a", "b"), ("b", "a")])) == (1.0, -1.0)
+    small.close()
+    project.close()

@@ -23,9 +23,6 @@ from tests.annotate.conftest import BASE, TREES
 pytest.importorskip("flask")
 
 
-JSON = "application/json"
-
-
 def nested(depth: int, words: Sequence[str]) -> list[Any]:
     """Write a tree of phrases over one another."""
     tree: list[Any] = ["S", *(["NN", word] for word in words)]
@@ -47,54 +44,48 @@ def test_sentences_are_shown_and_trees_accepted(client: Any, project: Project) -
     assert again["version"] == answer.get_json()["version"] != shown["version"]
     assert from_list(client.get("/api/sentences/20", **BASE).get_json()["tree"]) == TREES[20]
     assert b"<!doctype html>" in client.get("/", **BASE).data
+    for other, status in ((str(project.path), 200), ("absent.mrg", 400)):
+        agreement = create_app(project, 8017, other=other).test_client().get("/api/agreement", **BASE)
+        assert agreement.status_code == status and agreement.get_json().get("f1", 100.0) == 100.0
+    project.path.write_text("(S (NN x))", encoding="utf-8")  # by another program
+    assert client.post("/api/sentences/21", json={"tree": to_list(TREES[21])}, **BASE).status_code == 409
 
 
-@pytest.mark.parametrize(
-    ("method", "url", "settings", "status"),
-    [
-        ("get", "/api/project", {"headers": {"Origin": "http://elsewhere.example"}}, 403),
-        ("get", "/api/project", {"headers": {"Origin": "null"}}, 403),
-        ("get", "/api/project", {"base_url": "http://elsewhere.example:8017"}, 403),
-        ("get", "/api/project", {"base_url": "http://127.0.0.1:80"}, 403),
-        ("get", "/api/sentences/99", {}, 404),
-        ("get", "/api/sentences/-1", {}, 404),
-        ("get", "/../trees.mrg", {}, 404),
-        ("get", "/api/sentences/" + "9" * 5000, {}, 404),
-        ("get", "/api/sentences/1e1", {}, 404),
-        ("get", "/api/sentences/²", {}, 404),
-        ("get", "/api/next?after=x", {}, 400),
-        ("get", "/api/next?after=", {}, 400),
-        ("get", "/api/next?after=--1", {}, 400),
-        ("get", "/api/next?after=٣", {}, 400),
-        ("get", "/api/next?after=" + "9" * 5000, {}, 400),
-        ("get", "/api/agreement", {}, 404),
-        ("post", "/api/sentences/20", {"data": "tree=1"}, 415),
-        ("post", "/api/sentences/20", {"data": "{", "content_type": "application/json"}, 400),
-        ("post", "/api/sentences/20", {"json": []}, 400),
-        ("post", "/api/sentences/20", {"json": {"tree": ["S"]}}, 400),
-        ("post", "/api/sentences/20", {"json": {"tree": ["S", ["(", "x"]]}}, 400),
-        ("post", "/api/sentences/20", {"json": {"tree": to_list(TREES[3])}}, 400),
-        ("post", "/api/sentences/20", {"json": {"tree": to_list(TREES[20]), "version": 1}}, 400),
-        ("post", "/api/sentences/20", {"json": {"tree": to_list(TREES[20]), "version": "other"}}, 409),
-        ("post", "/api/sentences/20", {"data": '{"tree": ' + "9" * 5000 + "}", "content_type": JSON}, 400),
-        ("post", "/api/sentences/20", {"data": '{"tree": ' + "[" * 1500 + "]" * 1500 + "}", "content_type": JSON}, 400),
-        (
-            "post",
-            "/api/sentences/20",
-            {"data": '{"tree": ["S", 1, ' + "[" * 600 + "]" * 600 + "]}", "content_type": JSON},
-            400,
-        ),
-        ("post", "/api/sentences/20", {"data": "[" * 1000000, "content_type": JSON}, 400),
-        ("post", "/api/sentences/20", {"json": {"tree": ["S", ["\ud800", "x"]]}}, 400),
-        ("post", "/api/sentences/20", {"json": {"tree": nested(190, list(TREES[20].words()))}}, 200),
-        ("post", "/api/sentences/99", {"json": {"tree": to_list(TREES[3])}}, 404),
-        ("post", "/api/sentences/20", {"json": {"tree": "x" * (1 << 23)}}, 413),
-        ("put", "/api/sentences/20", {"json": {}}, 405),
-    ],
-)
-def test_other_requests_get_a_sentence_and_change_nothing(
-    client: Any, project: Project, method: str, url: str, settings: dict[str, Any], status: int
-) -> None:
+TREE = "/api/sentences/20"
+REQUESTS: list[tuple[str, str, dict[str, Any], int]] = [
+    *(("get", "/api/project", {"headers": {"Origin": origin}}, 403) for origin in ("http://elsewhere.example", "null")),
+    *(
+        ("get", "/api/project", {"base_url": f"http://{host}"}, 403)
+        for host in ("elsewhere.example:8017", "127.0.0.1:80")
+    ),
+    *(("get", f"/api/sentences/{at}", {}, 404) for at in ("99", "-1", "9" * 5000, "1e1", "²")),
+    *(("get", f"/api/next?after={after}", {}, 400) for after in ("x", "", "--1", "٣", "9" * 5000)),
+    *(("get", url, {}, 404) for url in ("/../trees.mrg", "/api/agreement")),
+    ("post", TREE, {"data": "tree=1"}, 415),
+    *(
+        ("post", TREE, {"data": data, "content_type": "application/json"}, 400)
+        for data in (
+            *("{", '{"tree": ' + "9" * 5000 + "}", '{"tree": ' + "[" * 1500 + "]" * 1500 + "}", "[" * 1000000),
+            '{"tree": ["S", 1, ' + "[" * 600 + "]" * 600 + "]}",
+        )
+    ),
+    *(
+        ("post", TREE, {"json": {"tree": tree}}, 400)
+        for tree in (["S"], ["S", ["(", "x"]], to_list(TREES[3]), ["S", ["\ud800", "x"]])
+    ),
+    ("post", TREE, {"json": []}, 400),
+    ("post", TREE, {"json": {"tree": to_list(TREES[20]), "version": 1}}, 400),
+    ("post", TREE, {"json": {"tree": to_list(TREES[20]), "version": "other"}}, 409),
+    ("post", TREE, {"json": {"tree": nested(190, list(TREES[20].words()))}}, 200),
+    ("post", "/api/sentences/99", {"json": {"tree": to_list(TREES[3])}}, 404),
+    ("post", TREE, {"json": {"tree": "x" * (1 << 23)}}, 413),
+    ("put", TREE, {"json": {}}, 405),
+]
+
+
+@pytest.mark.parametrize("number", range(len(REQUESTS)), ids=lambda n: f"{REQUESTS[n][0]} {REQUESTS[n][1]:.30} {n}")
+def test_other_requests_get_a_sentence_and_change_nothing(client: Any, project: Project, number: int) -> None:
+    method, url, settings, status = REQUESTS[number]
     before = project.path.read_bytes()
     answer = getattr(client, method)(url, **(BASE | settings))
     assert answer.status_code == status
@@ -103,18 +94,6 @@ def test_other_requests_get_a_sentence_and_change_nothing(
     assert isinstance(answer.get_json()["error"], str)
     assert project.path.read_bytes() == before and project.n_done == 20
     assert not project.history.read_bytes()
-
-
-def test_a_changed_file_is_a_conflict(client: Any, project: Project) -> None:
-    project.path.write_text("(S (NN x))", encoding="utf-8")
-    assert client.post("/api/sentences/20", json={"tree": to_list(TREES[20])}, **BASE).status_code == 409
-
-
-def test_agreement_with_another_file(project: Project) -> None:
-    app = create_app(project, 8017, other=str(project.path))
-    assert app.test_client().get("/api/agreement", **BASE).get_json()["f1"] == 100.0
-    absent = create_app(project, 8017, other="absent.mrg").test_client().get("/api/agreement", **BASE)
-    assert absent.status_code == 400
 
 
 def test_the_server_listens_on_the_loopback_address_and_tells_of_a_port_in_use(project: Project) -> None:
@@ -272,11 +251,3 @@ def test_any_object_is_a_tree_or_refused(given: Any) -> None:
     except ValueError:
         return
     assert to_list(tree) == given
-
-
-def test_trees_without_end_are_refused() -> None:
-    deep: list[Any] = ["NN", "x"]
-    for _ in range(300):
-        deep = ["NP", deep]
-    with pytest.raises(ValueError, match="200"):
-        from_list(deep)

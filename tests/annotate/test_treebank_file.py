@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -71,28 +69,6 @@ def test_indices_stay_where_phrases_stay() -> None:
     assert tree is not None
     file.replace(0, clean_of(tree))
     assert list(parse_brackets(file.text)) == list(parse_brackets(text))
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_whole_text_keeps_its_leaves_under_any_correction(seed: int, shared_file: Callable[[str], Path]) -> None:
-    """Trees of one text are flattened, or cleaned: the leaves keep their order, and other trees their bytes."""
-    rng = random.Random(seed)
-    path = rng.choice(sorted(shared_file("treebanks/icepahc").glob("*.psd")))
-    text = "\n\n".join(path.read_text(encoding="utf-8").split("\n\n")[:60]) + "\n"
-    file = TreebankFile(path, text)
-    assert file.text == text
-    pieces = list(file._pieces)
-    for number, tree in enumerate(file.trees):
-        if tree is None or rng.random() < 0.4:
-            continue
-        cleaned = clean_of(tree)
-        flat = Phrase(cleaned.label or "IP", tuple(cleaned.preterminals()))
-        file.replace(number, rng.choice([cleaned, flat]))
-        assert leaves(file._pieces[number]) == leaves(pieces[number])
-        pieces[number] = file._pieces[number]
-    assert file._pieces == pieces
-    again = TreebankFile(path, file.text)
-    assert again.trees == file.trees
 
 
 def test_trees_are_added_and_saved(tmp_path: Path) -> None:

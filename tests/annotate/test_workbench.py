@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +19,6 @@ from spectral_latent.constituency import (
 from spectral_latent.constituency.conversion import convert_trees
 from spectral_latent.constituency.training import prepare
 from spectral_latent.constituency.tree import list_constituents
-from spectral_latent.corpora import constituency_trees
 from spectral_latent.estimation import EstimationError, mix_with_mean, start_again
 from spectral_latent.estimation.em import expectation
 from spectral_latent.grammar import GrammarSums
@@ -136,29 +133,6 @@ def test_its_sums_are_those_of_training_on_the_same_trees() -> None:
     np.testing.assert_allclose(coarse.leaf, theirs.leaf, rtol=0.01)  # unseen words depend on the order of features
 
 
-@pytest.mark.slow
-def test_it_learns_about_as_well_as_a_parser_trained_from_the_beginning(require_corpus: Callable[[str], Any]) -> None:
-    require_corpus("treebank")
-    trees = list(constituency_trees("nltk:treebank"))[:700]
-    held_out = [list(tree.words()) for tree in trees[500:]]
-    bench = bench_of(trees[:250])
-    for number, tree in enumerate(trees[250:500]):
-        bench.add(f"new {number}", tree)
-    assert bench.is_old and bench.model is not None
-
-    def right(model: ConstituencyModel) -> int:
-        (plain,) = [model.part_posteriors]  # the model is a parser like any other
-        assert len(plain(trees[500:501])) == 1
-        found = (parses[0].tree for parses in model.parse_all(held_out, scored=False))
-        gold = map(set, map(list_constituents, trees[500:]))
-        return sum(len(set(list_constituents(tree)) & wanted) for tree, wanted in zip(found, gold, strict=True))
-
-    relearnt, anew, before = map(
-        right, (bench.model, ConstituencyModel.train(trees[:500]), ConstituencyModel.train(trees[:250]))
-    )
-    assert relearnt > before and relearnt > anew - 0.02 * anew
-
-
 @pytest.mark.parametrize("name", ["fast", "accurate"])
 def test_function_labels_and_judges_stay(name: str, tmp_path: Path) -> None:
     labelled = [
@@ -192,15 +166,6 @@ def test_a_workbench_without_trees_suggests_flat_trees(tmp_path: Path) -> None:
     for name in list(bench.trees):
         bench.remove(name)
     assert bench.suggest([["dogs"]])[0].is_flat
-
-
-def test_a_saved_workbench_goes_on_as_before(tmp_path: Path) -> None:
-    bench = bench_of(TREES[:30])
-    bench.add('("odd")', Phrase("S", (Phrase("-LRB-", ("(",)), Phrase('a"b', ("c d",)))))
-    bench.save(tmp_path / "here")
-    again = Workbench.load(tmp_path / "here")
-    assert again.trees == bench.trees
-    assert_alike(answers(again), answers(bench), atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -248,23 +213,6 @@ def test_requests_that_cannot_be_met_change_nothing() -> None:
 def test_estimates_that_are_no_probabilities_have_no_sums() -> None:
     with pytest.raises(ValueError, match="fast"):
         GrammarSums(ConstituencyModel.train(TREES, ConstituencyOptions()).members[0])
-
-
-def test_suggestions_have_the_posteriors_of_the_parser() -> None:
-    model = ConstituencyModel.train(TREES)
-    sentences = [list(tree.words()) for tree in TREES[:12]]
-    for words, found in zip(sentences, suggest_trees(model, sentences), strict=True):
-        posteriors = model.posteriors(words)
-        assert found.tree == model.parse(words).tree
-        assert list(found.parts) == list(dict.fromkeys(list_constituents(found.tree)))
-        for part, p in found.parts.items():
-            assert p == pytest.approx(posteriors.get(part, 0.0))
-        for part, several in found.alternatives.items():
-            assert part in found.parts
-            for other, p in several:
-                assert other not in found.parts and p == pytest.approx(posteriors[other])
-        assert found.expected_errors == pytest.approx(sum(1.0 - min(p, 1.0) for p in found.parts.values()))
-        assert found.entropy >= 0.0 and found.disagreement == pytest.approx(0.0, abs=1e-9)
 
 
 def test_disagreement_is_the_information_of_constituents_on_the_grammar() -> None:

@@ -116,7 +116,7 @@ def with_record(model: Path, file: Path, **changes: Any) -> Path:
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
-        ("constituency", ["--n-states", "2", "--seed", "3", "--preset", "accurate"]),
+        ("constituency", ["--n-states", "2", "--seed", "3", "--preset", "clusters"]),
         ("constituency", ["--estimator", "em"]),
         ("dependency", ["--column", "xpos"]),
         ("pipeline", ["--n-states", "2"]),

@@ -89,17 +89,6 @@ def test_sentences_beyond_a_limit_do_not_end_the_batch(
     assert f"line {', '.join(map(str, beyond))}" in result.stderr and trees[1].count("They") == 5000
 
 
-def test_deep_trees_do_not_depend_on_the_number_of_processes(run: Run, tmp_path: Path) -> None:
-    """A chain of 600 phrases, each within the other."""
-    source = tmp_path / "deep.mrg"
-    source.write_text("(S (N a))\n" + "(S (N a) " * 3 + "(S (N a))" + ")" * 3 + "\n")
-    assert run("train", "constituency", source, "-o", tmp_path / "deep", "--n-states", "1", "-q").exit_code == 0
-    text = " ".join(["a"] * 600) + "\n"
-    one, two = (run("parse", tmp_path / "deep", "--jobs", jobs, stdin=text) for jobs in ("1", "2"))
-    assert one.stdout == two.stdout
-    assert one.stdout.count("(S ") == 600
-
-
 # What is known
 
 

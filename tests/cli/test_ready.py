@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,7 @@ from benchmarks._results import read_results
 from spectral_latent import ConstituencyModel, DependencyModel, load
 from spectral_latent.cli.models import record_of
 from spectral_latent.cli.verify import train_again
-from spectral_latent.corpora import CorpusError, constituency_trees, dependency_trees
-from spectral_latent.dependency import DependencySentence
-from spectral_latent.evaluation import GoldTree, evaluate_parser
+from spectral_latent.corpora import CorpusError
 from spectral_latent.ready import FOLDER, listed_models, ready_models
 from tests.documents import ROOT, documents
 from tests.toy import toy_treebank
@@ -111,20 +108,3 @@ def test_a_recipe_makes_the_same_bytes_again(tmp_path: Path) -> None:
     for name in ("a", "b"):
         recipes.train_english(files).save(tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-
-
-@pytest.mark.corpus
-def test_english_is_accurate_on_newspaper_text(require_corpus: Callable[[str], Any]) -> None:
-    require_corpus("treebank")
-    gold = [tree for tree in map(GoldTree.of, constituency_trees("nltk:treebank:dev")) if tree is not None]
-    score = evaluate_parser(load("en"), gold).score
-    assert score.f1 > 81.5 and score.tagging_accuracy > 93.5
-
-
-@pytest.mark.corpus
-def test_english_dependencies_are_accurate(shared_file: Callable[[str], Path]) -> None:
-    gold = list(dependency_trees(shared_file("ud/en_ewt/en_ewt-ud-dev.conllu")))[:400]
-    parsed = load("en-ud").parse_all([DependencySentence.of(tree.forms) for tree in gold], scored=False)
-    found = [head for each in parsed for head in each[0].tree.heads or ()]
-    right = [head for tree in gold for head in tree.heads or ()]
-    assert sum(a == b for a, b in zip(found, right, strict=True)) > 0.78 * len(right)

@@ -221,16 +221,6 @@ def test_wrong_gold_and_models(run: Run, phrases: Files, dependencies: Files, tm
         assert found.exit_code and not found.stdout and named in " ".join(found.stderr.split()), found.stderr
 
 
-def test_top_brackets_and_function_labels_change_no_choice(run: Run, phrases: Files, tmp_path: Path) -> None:
-    """The reranker chooses by the same features where trees are written as BLLIP writes them, and keeps them so."""
-    text = phrases.lists.read_text().replace("(NP ", "(NP-SBJ ").replace("(S ", "(S1 (S ")
-    lines = [f"{line})" if line else line for line in text.split("\n")]
-    (lists := tmp_path / "lists").write_text("\n".join(lines))
-    found = run("rerank", "apply", phrases.reranker, lists, "--model", phrases.model)
-    expected = [tree.replace("(NP ", "(NP-SBJ ") for tree in clean_trees(phrases.gold)]
-    assert found.stdout.splitlines() == [f"(S1 {tree})" for tree in expected]
-
-
 def test_folds_learn_from_trees_with_one_root(run: Run, dependencies: Files, tmp_path: Path) -> None:
     """A parser parses the words of a tree with two roots, but does not learn from it."""
     two = tmp_path / "two.conllu"

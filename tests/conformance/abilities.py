@@ -82,13 +82,12 @@ class EstimatedConformance(ModelConformance):
     ) -> None:
         """To the byte; all examples at once give the same numbers up to rounding."""
         make_shards(monkeypatch, 150, in_files=False)
-        in_memory = [self.train(options) for options in self.settings]
+        in_memory = self.train(self.settings[0])
         make_shards(monkeypatch, 150, in_files=True)
-        for options, model in zip(self.settings, in_memory, strict=True):
-            model.save(tmp_path / "memory")
-            self.train(options, jobs=2).save(tmp_path / "files")
-            assert (tmp_path / "memory").read_bytes() == (tmp_path / "files").read_bytes()
-        self._compare(in_memory[0], models[0], tmp_path)
+        in_memory.save(tmp_path / "memory")
+        self.train(self.settings[0], jobs=2).save(tmp_path / "files")
+        assert (tmp_path / "memory").read_bytes() == (tmp_path / "files").read_bytes()
+        self._compare(in_memory, models[0], tmp_path)
 
 
 class AnswersByProcesses:

@@ -9,25 +9,23 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
-from itertools import zip_longest
+from itertools import islice
 from pathlib import Path
-from types import MappingProxyType, NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pytest
 from safetensors import safe_open
 from safetensors.numpy import save
 
-from spectral_latent._options import Options, field_types
 from spectral_latent.files import ModelFileError
 from spectral_latent.files.storage import _seal, pack_arrays
 
 NONSENSE: list[Any] = [None, True, "nonsense", [], {}, [None], -1.5]
 Refused = Iterable[tuple[Callable[[], Any], type[Exception], str]]  # a call, its error, and a part of the message
-KEPT = object()  # stands for an option that keeps its value
 MISSING = object()  # stands for a setting that is left out
 
 
@@ -36,52 +34,6 @@ def with_option(options: Any, path: tuple[str, ...], value: Any) -> Any:
     name, *rest = path
     inner = value if not rest else with_option(getattr(options, name), tuple(rest), value)
     return replace(options, **{name: inner})
-
-
-def option_paths(options: Options) -> Iterator[tuple[str, ...]]:
-    """List the paths of all options that are not themselves objects of options."""
-    for field in fields(options):
-        value = getattr(options, field.name)
-        if isinstance(value, Options):
-            yield from ((field.name, *path) for path in option_paths(value))
-        else:
-            yield (field.name,)
-
-
-def declared(options: Options, path: tuple[str, ...]) -> Any:
-    """Find the declared type of an option."""
-    for name in path[:-1]:
-        options = getattr(options, name)
-    return field_types(type(options))[path[-1]]
-
-
-def value_at(options: Any, path: tuple[str, ...]) -> Any:
-    """Find the value of an option."""
-    for name in path:
-        options = getattr(options, name)
-    return options
-
-
-def other_values(declaration: Any, value: Any) -> Iterator[Any]:
-    """List values that an option accepts and that differ from the given value."""
-    parts = get_args(declaration)
-    if NoneType in parts:
-        some = next(part for part in parts if part is not NoneType)
-        candidates = [None, *other_values(some, value)]
-    elif get_origin(declaration) is Annotated:
-        kind, *limits = parts
-        start = 1.0 if value is None else float(value)
-        numbers = [0.0, 1.0, 2.0, 3.0, 0.5, 0.9, 0.99, start / 10, start * 10, start * 1000, start + 1, start - 1]
-        typed = [int(number) if kind is int else number for number in numbers]
-        candidates = [number for number in typed if all(limit.accepts(number) for limit in limits)]
-    elif get_origin(declaration) is Literal:
-        candidates = list(parts)
-    elif isinstance(declaration, type) and issubclass(declaration, Options):
-        candidates = [declaration()]
-    else:
-        assert declaration is bool
-        candidates = [not value]
-    yield from (candidate for candidate in candidates if candidate != value)
 
 
 def contents(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -163,10 +115,9 @@ class ModelConformance:
     """Checks of a model that `train` makes of `examples`."""
 
     model_class: Any  # the class of the model
-    settings: tuple[Any, ...]  # small options to train with; each option matters under at least one of them
+    settings: tuple[Any, ...]  # small options to train with
     example: Any  # examples that training refuses, because a string or a number is no list of examples
     defaults: Any  # the options of a model that is trained without options
-    without_effect: frozenset[tuple[str, ...]] = frozenset()  # options that change only speed or memory
     sense: Mapping[str, list[Any]] = MappingProxyType({})  # the values of NONSENSE that a setting of a file may have
 
     @staticmethod
@@ -261,79 +212,15 @@ class ModelConformance:
     def test_what_training_takes_without_options(self) -> None:
         assert self.options_of(self.learn(self.examples()[:15])) == self.defaults
 
-    def test_nothing_to_learn_from(self) -> None:
-        with pytest.raises(ValueError):
-            self.learn([])
-
-    def test_a_string_is_no_treebank(self) -> None:
-        with pytest.raises((TypeError, ValueError)):
-            self.learn(self.example)
+    def test_what_is_no_list_of_examples_is_refused(self) -> None:
+        for nothing in ([], self.example):
+            with pytest.raises((TypeError, ValueError)):
+                self.learn(nothing)
 
     def test_requests_that_cannot_be_met(self, models: list[Any]) -> None:
         for call, error, message in self.refused(models[0]):
             with pytest.raises(error, match=message):
                 call()
-
-    def test_options_by_other_names_or_of_other_values_are_refused(self) -> None:
-        options = self.settings[0]
-        with pytest.raises(TypeError):
-            replace(options, no_such_option=1)
-        for path in option_paths(options):
-            name = path[-1]
-            for wrong in ("nonsense", float("nan")):
-                with pytest.raises(ValueError, match=rf"\.{name} must be "):
-                    with_option(options, path, wrong)
-
-    def test_every_option_changes_something(self, models: list[Any], tmp_path: Path) -> None:
-        """Each option has a value that changes the model or its answers; graphs try those of estimators for all."""
-        before = [(self._numbers(model, tmp_path), self.answers(model)) for model in models]
-        own = {path for options in self.settings for path in option_paths(options) if path[0] != "estimator"}
-        paths = sorted(own - self.without_effect)
-        idle = [".".join(path) for path in paths if not self._matters(path, before, tmp_path)]
-        assert not idle, f"these options have no effect: {idle}"
-
-    def _matters(self, path: tuple[str, ...], before: list[tuple[Any, Any]], folder: Path) -> bool:
-        """Tell whether an option has a value that changes a model or its answers, or that training refuses.
-
-        before: the numbers and the answers of the model of each of the settings.
-        """
-        values = [
-            other_values(declared(options, path), value_at(options, path)) if path in option_paths(options) else ()
-            for options in self.settings
-        ]
-        # Try the first other value of the option in every setting, then the second value, and so on.
-        for tried in zip_longest(*values, fillvalue=KEPT):
-            for options, value, (numbers, answers) in zip(self.settings, tried, before, strict=True):
-                if value is KEPT:
-                    continue
-                try:
-                    model = self.train(with_option(options, path, value))
-                except ValueError:
-                    return True
-                # Answers take long: they are asked for only if all numbers are the same.
-                if self._numbers(model, folder) != numbers or self.answers(model) != answers:
-                    return True
-        return False
-
-    def _numbers(self, model: Any, folder: Path) -> dict[str, bytes]:
-        """Collect the arrays of a model's file."""
-        model.save(folder / "seen")
-        arrays, _ = contents(folder / "seen")
-        return {name: array.tobytes() for name, array in arrays.items()}
-
-    def test_files_that_are_cut_short_or_absent_are_refused(self, file: Path, tmp_path: Path) -> None:
-        content = file.read_bytes()
-        path = tmp_path / "model"
-        for end in (0, 7, 8, 100, len(content) // 2, len(content) - 1):
-            path.write_bytes(content[:end])
-            self._is_refused(path)
-        self._is_refused(tmp_path / "absent")
-
-    def test_files_of_another_kind_or_version_are_refused(self, file: Path, tmp_path: Path) -> None:
-        arrays, settings = contents(file)
-        for wrong in ({"kind": "another"}, {"version": 10**6}, {"format": "another"}):
-            write(tmp_path / "model", arrays, settings | wrong)
-            self._is_refused(tmp_path / "model")
 
     def test_files_without_one_of_their_parts_are_refused(self, file: Path, tmp_path: Path) -> None:
         """Only singular values and later fields may be missing, because older files do not have them."""
@@ -356,33 +243,23 @@ class ModelConformance:
 
     @pytest.mark.filterwarnings("ignore:invalid value encountered")  # the damaged numbers cause this warning
     def test_files_with_damaged_arrays_are_refused(self, file: Path, tmp_path: Path) -> None:
+        """Each array in a third of the ways; `tests/fuzz` tries others at random."""
         arrays, settings = contents(file)
-        for name, array in arrays.items():
-            for wrong in damaged_arrays(array):
+        for number, (name, array) in enumerate(arrays.items()):
+            for wrong in islice(damaged_arrays(array), number % 3, None, 3):
                 write(tmp_path / "model", arrays | {name: wrong}, settings)
                 self._is_refused(tmp_path / "model", f"{name}, {wrong.dtype} {wrong.shape}")
 
     def test_files_with_settings_that_make_no_sense_are_refused(self, file: Path, tmp_path: Path) -> None:
         arrays, settings = contents(file)
-        for path, value in nested_settings(settings):
-            for wrong in NONSENSE:
+        for number, (path, value) in enumerate(nested_settings(settings)):
+            for wrong in NONSENSE[number % 3 :: 3]:
                 makes_sense = wrong in self.sense.get(str(path[-1]), []) or (
                     path[0] == "library" and isinstance(wrong, str)
                 )
                 if wrong != value and not makes_sense:
                     write(tmp_path / "model", arrays, changed_setting(settings, path, wrong))
                     self._is_refused(tmp_path / "model", f"{path} = {wrong!r}")
-
-    def test_any_changed_byte_is_refused(self, file: Path, tmp_path: Path) -> None:
-        content = file.read_bytes()
-        rng = np.random.default_rng(0)
-        head = int.from_bytes(content[:8], "little") + 8
-        path = tmp_path / "model"
-        for place in [*rng.integers(0, head, 60), *rng.integers(head, len(content), 60)]:
-            changed = bytearray(content)
-            changed[place] ^= 1 << int(rng.integers(8))
-            path.write_bytes(changed)
-            self._is_refused(path, f"byte {place} changed")
 
     def _is_refused(self, path: Path, what: str = "") -> None:
         """Check that a file is refused by an error that names it."""

@@ -7,8 +7,6 @@ import copy
 import math
 import pickle
 from collections.abc import Iterable, Iterator
-from multiprocessing.pool import Pool
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,15 +62,6 @@ class ParserConformance:
         learnt = self.train(example for example in self.examples())
         assert self.all_parses(learnt) == self.all_parses(parser)
 
-    def test_nothing_to_learn_from(self) -> None:
-        with pytest.raises(ValueError):
-            self.train(iter(()))
-
-    def test_learns_from_treebanks_only(self) -> None:
-        for examples in ("a string", [None], 5):
-            with pytest.raises(TypeError):
-                self.train(examples)
-
     def test_methods_agree(self, parser: Any) -> None:
         for sentence, parses in zip(self.sentences(), parser.parse_sents(self.sentences()), strict=True):
             expected = self.contents(parser.parse(sentence))
@@ -124,30 +113,13 @@ class ParserConformance:
                 with pytest.raises(TypeError):
                     method(sentence)
 
-    def test_save_and_load(self, parser: Any, tmp_path: Path) -> None:
-        for path in (tmp_path / "model", str(tmp_path / "model.copy")):
-            parser.save(path)
-            assert self.all_parses(type(parser).load(path)) == self.all_parses(parser)
-
-    def test_objects_are_ordinary(self, parser: Any) -> None:
-        assert parser in {parser}
-        assert type(parser).__name__ in repr(parser)
-        assert [name for name in dir(parser) if not hasattr(parser, name)] == []
-        assert self.all_parses(pickle.loads(pickle.dumps(parser))) == self.all_parses(parser)
-
     def test_is_made_of_a_model_alone(self, parser: Any) -> None:
         name = type(parser).__name__
         for other in (PCFG.fromstring("S -> 'a' [1.0]"), 5, "model", None, parser):
             with pytest.raises(TypeError, match=rf"{name} is made of .*{name}\.train.*{name}\.load"):
                 type(parser)(other)
 
-    def test_a_pool_of_processes_parses(self, parser: Any, pool: Pool) -> None:
-        sentences = [*self.sentences()[:3], ODD[0]]
-        found = pool.map(parser.parse_one, sentences)
-        assert self.contents(found) == self.contents(map(parser.parse_one, sentences))
-        assert found == list(map(parser.parse_one, sentences))
-
-    def test_parses_are_copied_compared_and_pickled(self, parser: Any) -> None:
+    def test_parses_are_copied_compared_and_pickled_as_parsers_are(self, parser: Any) -> None:
         first, second = (parser.parse_one(sentence) for sentence in self.sentences()[:2])
         for again in (
             copy.copy(first),
@@ -159,6 +131,8 @@ class ParserConformance:
             assert again != second and again != "parse"
             assert self.content(again) == self.content(first)
         assert [copy.deepcopy(first), second].index(first) == 0
+        again = pickle.loads(pickle.dumps(parser))
+        assert again.parse_one(self.sentences()[0]) == first and type(parser).__name__ in repr(again)
 
     def test_grammar(self, parser: Any) -> None:
         """Every call returns the same grammar; a parser without one raises NotImplementedError, as in NLTK."""
@@ -228,11 +202,6 @@ class DependencyGraphConformance(ParserConformance):
                 assert self.contents(parser.parse(given)) == expected
             (parses,) = parser.parse_sents(iter([pairs]))
             assert self.contents(parses) == expected
-
-    def test_pairs_are_of_strings(self, parser: Any) -> None:
-        for sentence in ([("a", 1)], [("a", "A"), "b"], ["a", ("b", "B")], [(1, "A")]):
-            with pytest.raises(TypeError):
-                parser.parse(sentence)
 
     def test_graphs_are_sentences_too(self, parser: Any) -> None:
         for graph in self.examples():

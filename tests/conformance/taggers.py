@@ -7,15 +7,13 @@ defines `train`, `examples` and `sentences`.
 import itertools
 import pickle
 from collections import Counter
-from collections.abc import Hashable, Iterable
-from multiprocessing.pool import Pool
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from nltk.tag import DefaultTagger, RegexpTagger, UnigramTagger
-from nltk.tag.api import TaggerI
 from nltk.tag.util import untag
 
 ODD = [
@@ -53,17 +51,6 @@ class TaggerConformance:
     def tagger(cls) -> Any:
         return cls.train(cls.examples())
 
-    def test_is_a_tagger(self, tagger: Any) -> None:
-        assert isinstance(tagger, TaggerI)
-
-    def test_tags_are_given_to_tokens(self, tagger: Any) -> None:
-        for sentence in self.sentences():
-            tagged = tagger.tag(sentence)
-            assert isinstance(tagged, list)
-            assert {type(pair) for pair in tagged} == {tuple}
-            assert untag(tagged) == sentence
-            assert all(isinstance(tag, Hashable) for _, tag in tagged)
-
     def test_methods_agree(self, tagger: Any) -> None:
         expected = [tagger.tag(sentence) for sentence in self.sentences()]
         for sentences in (self.sentences(), iter(self.sentences()), tuple(self.sentences())):
@@ -86,12 +73,6 @@ class TaggerConformance:
         sentence = (list(itertools.chain(*self.sentences())) * 10_000)[:10_000]
         assert untag(tagger.tag(sentence)) == sentence
 
-    def test_objects_are_ordinary(self, tagger: Any) -> None:
-        assert tagger in {tagger}
-        assert type(tagger).__name__ in repr(tagger)
-        assert [name for name in dir(tagger) if not hasattr(tagger, name)] == []
-        assert self.all_tags(pickle.loads(pickle.dumps(tagger))) == self.all_tags(tagger)
-
     def test_accuracy(self, tagger: Any) -> None:
         pairs = self.compared(tagger)
         expected = sum(gold == found for gold, found in pairs) / len(pairs)
@@ -112,9 +93,6 @@ class TaggerConformance:
             assert (scores[0][tag], scores[1][tag]) == pytest.approx((precision, recall))
             assert scores[2][tag] == pytest.approx(2 * right / (found + known))
             assert f"{tag}" in table
-
-    def all_tags(self, tagger: Any) -> list[Tagged]:
-        return list(tagger.tag_sents(self.sentences()))
 
     def tags(self, tagger: Any) -> set[Any]:
         """Collect the tags that the tagger may give."""
@@ -166,14 +144,12 @@ class LearntTaggerConformance(TaggerConformance):
                 tagger.tag_sents([self.sentences()[0], sentence])
 
     def test_save_and_load(self, tagger: Any, tmp_path: Path) -> None:
-        for path in (tmp_path / "model", str(tmp_path / "model.copy")):
-            tagger.save(path)
-            loaded = type(tagger).load(path)
-            assert self.all_tags(loaded) == self.all_tags(tagger)
-            assert loaded.tag_sents(ODD) == tagger.tag_sents(ODD)
-            assert repr(loaded) == repr(tagger)
-        assert (tmp_path / "model").read_bytes() == (tmp_path / "model.copy").read_bytes()
         self.train(self.examples()).save(tmp_path / "again")
+        tagger.save(tmp_path / "model")
+        loaded = type(tagger).load(tmp_path / "model")
+        assert loaded.tag_sents([*self.sentences(), *ODD]) == tagger.tag_sents([*self.sentences(), *ODD])
+        assert repr(loaded) == repr(tagger)
+        assert pickle.loads(pickle.dumps(tagger)).tag_sents(ODD) == tagger.tag_sents(ODD)
         assert (tmp_path / "model").read_bytes() == (tmp_path / "again").read_bytes()
 
     def test_is_made_of_a_model_alone(self, tagger: Any) -> None:
@@ -181,9 +157,6 @@ class LearntTaggerConformance(TaggerConformance):
         for other in (DefaultTagger("NN"), 5, "model", None, tagger):
             with pytest.raises(TypeError, match=rf"{name} is made of .*{name}\.train.*{name}\.load"):
                 type(tagger)(other)
-
-    def test_a_pool_of_processes_tags(self, tagger: Any, pool: Pool) -> None:
-        assert pool.map(tagger.tag, self.sentences()) == self.all_tags(tagger)
 
     def test_the_last_of_a_chain(self, tagger: Any) -> None:
         """NLTK's taggers ask the next tagger of a chain for the tags that they do not know."""

@@ -25,13 +25,8 @@ from tests.conformance.treebank import DEPENDENCIES, PHRASES, SENTENCES, SEVERAL
 NEW = [["the", "cow", "sees", "a", "dog", "in", "it", "with", "the", "cat"], ["dogs"], ["sleeps", "with", "it"]]
 
 
-LIMITS = frozenset(("limits", name) for name in ("max_words", "seconds", "megabytes"))
-SVD_SEED = frozenset({("seed",)})  # decompositions of small matrices have no random start
-
-
 class TestConstituencyModel(AnswersByProcesses, EstimatedConformance):
     model_class = ConstituencyModel
-    without_effect = LIMITS | SVD_SEED
     defaults = constituency_preset("fast")[0]
     settings = (
         ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=4)),
@@ -76,7 +71,6 @@ class TestConstituencyModel(AnswersByProcesses, EstimatedConformance):
 class TestDependencyModel(AnswersByProcesses, EstimatedConformance):
     model_class = DependencyModel
     sense = MappingProxyType({"slope": [-1.5]})
-    without_effect = LIMITS | SVD_SEED | {("candidates",)}  # one tree is by far the best
     defaults = dependency_preset("fast")[0]
     settings = (
         DependencyOptions(estimator=EstimatorOptions("spectral", n_states=4)),
@@ -122,7 +116,6 @@ class TestDependencyModel(AnswersByProcesses, EstimatedConformance):
 
 class TestLatentTagger(EstimatedConformance):
     model_class = LatentTagger
-    without_effect = SVD_SEED
     defaults = tagger_preset("fast")
     settings = (
         TaggerOptions(EstimatorOptions("spectral", n_states=4)),
@@ -158,7 +151,6 @@ class TestLatentTagger(EstimatedConformance):
 
 class TestLatentHMM(EstimatedConformance):
     model_class = LatentHMM
-    without_effect = SVD_SEED
     defaults = hmm_preset("spectral")
     settings = (
         HMMOptions(EstimatorOptions("spectral", n_states=8), choose_states=False, floor=0.01, random_starts=0),
@@ -242,7 +234,6 @@ GRAPHS = [graph_of(phrase) for phrase in PHRASES]
 
 class TestGraphModel(EstimatedConformance):
     model_class = GraphModel
-    without_effect = SVD_SEED
     defaults = Spectral()
     estimator = ()
     settings = (

@@ -85,7 +85,7 @@ def test_errors_name_source_and_line(text: str, line: int, problem: str) -> None
 
 
 def test_depth_is_limited_by_memory_alone() -> None:
-    depth = 100_000
+    depth = 30_000
     tree = read_one("(S " * depth + "(NN a)" + ")" * depth)
     assert sum(isinstance(node, Phrase) for node in tree.nodes()) == depth + 1
 
@@ -161,6 +161,14 @@ def test_lemmas_alone_show_a_historical_text_and_ids_no_lemmas() -> None:
     assert leaves(tree) == ["D-N/the-the", "N-N/dog-dog", "VBDI/barked-bark", "./.-."]
     text = "( (NP (N vice-president)) (ID A,.1))\n( (NP (D the) (N dog)) (ID A,.2))\n( (UH yes) (CODE x) (ID A,.3))"
     assert [leaves(tree) for tree in parse_brackets(text)] == [["N/vice-president"], ["D/the", "N/dog"], ["UH/yes"]]
+
+
+@pytest.mark.parametrize("header", ["( (VERSION 1))", "(CODE x)", "( (METADATA (AUTHOR a)) (CODE y))"])
+def test_trees_of_metadata_alone_are_no_trees_in_any_format(header: str) -> None:
+    changes = Changes()
+    trees = parse_brackets(f"{header}\n(S (NN dog))\n(ID x)", "a.mrg", changes)
+    assert [leaves(tree) for tree in trees] == [["NN/dog"], ["ID/x"]]
+    assert changes.left_out == {"trees without words left out": ["a.mrg, line 1"]}
 
 
 def test_words_in_asterisks_are_words_where_their_label_is_a_tag() -> None:

@@ -14,9 +14,9 @@ from spectral_latent.constituency import Changes
 from spectral_latent.corpora import CorpusError, dependency_trees, parse_conllu, tagged_sentences, to_conllu
 from spectral_latent.corpora import sentences as sentences_of
 from spectral_latent.corpora.conllu import parse_with_lines
-from spectral_latent.corpora.sources import in_conllu
+from spectral_latent.corpora.sources import entries_of_text, in_conllu
 from spectral_latent.dependency import DependencySentence
-from spectral_latent_nltk import sentence_from_nltk, sentence_to_nltk
+from spectral_latent_nltk import sentence_from_nltk
 from tests.corpora.annotated import sentences, written
 
 Install = Callable[..., Any]
@@ -77,6 +77,14 @@ def test_what_cannot_be_written(change: dict[str, Any], message: str) -> None:
         to_conllu(DependencySentence.of(["a", "b"])._replace(**change))
     with pytest.raises(ValueError, match="without words"):
         to_conllu(DependencySentence.of([]))
+
+
+def test_trees_have_one_root_where_that_is_asked_for() -> None:
+    text = conll("0", "1") + conll("0", "0")
+    one, two = entries_of_text(text, "x", form="conllu")
+    assert one.rooted() is one and two.tree() is two
+    with pytest.raises(CorpusError, match=r"x, sentence 2, line 5: .*1 'dog', 2 'dog'"):
+        two.rooted()
 
 
 # The columns FORM TAG HEAD DEPREL
@@ -142,17 +150,3 @@ def test_corpora_of_nltk(install: Install) -> None:
     assert [next(trees).heads, next(trees).heads] == [(0, 1), (2, 0)]
     with pytest.raises(CorpusError, match=r"nltk:toy, file b\.test, sentence 2, line 4: no word has the HEAD 0"):
         next(trees)
-
-
-def test_dependency_treebank_is_that_of_nltk(require_corpus: Callable[[str], Any]) -> None:
-    corpus = require_corpus("dependency_treebank")
-    trees = list(dependency_trees("nltk:dependency_treebank:dev"))
-    graphs = corpus.parsed_sents(sorted(corpus.fileids())[7::10])
-    for tree, graph in zip(trees, graphs, strict=True):
-        assert tree == sentence_from_nltk(graph)._replace(lemmas=tree.lemmas)
-        back = sentence_to_nltk(tree)
-        assert (back.root["address"], back.to_conll(4)) == (graph.root["address"], graph.to_conll(4))
-    assert all(len(tree.roots) == 1 and tree.is_projective() for tree in trees)
-    assert [tree.forms for tree in trees] == [
-        tuple(word for word, _ in pairs) for pairs in tagged_sentences("nltk:dependency_treebank:dev")
-    ]

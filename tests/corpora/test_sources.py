@@ -14,7 +14,6 @@ import pytest
 from nltk.corpus.reader import BracketParseCorpusReader, SinicaTreebankCorpusReader
 
 from spectral_latent.constituency import Changes, clean
-from spectral_latent.constituency.cleaning import without_empty
 from spectral_latent.corpora import (
     CorpusError,
     constituency_trees,
@@ -177,16 +176,6 @@ def test_other_readers_are_read_by_nltk(install: Install) -> None:
     install({"parsed": line + "#2:1.[0] S(agent:NP(Head:Nhaa:我)#。\n"}, SinicaTreebankCorpusReader)
     with pytest.raises(CorpusError, match="nltk:toy, file parsed, sentence 2: "):
         list(constituency_trees("nltk:toy"))
-
-
-def test_penn_treebank_sample_is_that_of_nltk(require_corpus: Callable[[str], Any]) -> None:
-    corpus = require_corpus("treebank")
-    assert list(constituency_trees("nltk:treebank:test")) == [
-        without_empty(phrase_from_nltk(tree))
-        for file in corpus.fileids()
-        if file[7] == "9"
-        for tree in corpus.parsed_sents(file)
-    ]
 
 
 def test_the_null_subjects_of_cess_esp_are_removed(require_corpus: Callable[[str], Any]) -> None:

@@ -1,7 +1,5 @@
 """Tagged and plain sentences by name, against NLTK where it reads the same."""
 
-import gc
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -161,29 +159,6 @@ def test_errors_in_nltk_corpora_name_the_sentence(install: Install) -> None:
     with pytest.raises(CorpusError, match=message):
         next(tagged)
     assert list(sentences("nltk:toy")) == [["a"], ["b", "c"]]
-
-
-def test_files_are_closed(install: Install) -> None:
-    install({"a.pos": "a/NN\n" * 9}, TaggedCorpusReader, tagset="universal")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        assert next(tagged_sentences("nltk:toy", "universal")) == [("a", "NN")]
-        assert next(sentences("nltk:toy")) == ["a"]
-        gc.collect()
-    assert caught == []
-
-
-def test_penn_treebank_sample(require_corpus: Callable[[str], Any]) -> None:
-    corpus = require_corpus("treebank")
-    parts = {part: list(tagged_sentences(f"nltk:treebank:{part}")) for part in ("dev", "test")}
-    assert {part: len(tagged) for part, tagged in parts.items()} == {"dev": 555, "test": 423}
-    assert parts["test"] == [
-        [(word, tag) for word, tag in sentence if tag != "-NONE-"]
-        for file in corpus.fileids()
-        if file[7] == "9"
-        for sentence in corpus.tagged_sents(file)
-    ]
-    assert list(sentences("nltk:treebank:dev")) == [[word for word, _ in sentence] for sentence in parts["dev"]]
 
 
 def test_universal_tags(require_corpus: Callable[[str], Any]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,22 +36,6 @@ def test_operators_come_back_bit_for_bit(given_factors: list[float], seed: int, 
     assert compact.rules.equals(operators.rules) and again.rules.equals(operators.rules)
     for name in ("states", "root", "leaf", "unary"):
         np.testing.assert_array_equal(getattr(again, name), getattr(operators, name))
-
-
-@given(factors, seeds)
-def test_every_vector_is_kept_once(given_factors: list[float], seed: int) -> None:
-    operators = with_factors(given_factors, seed)
-    # Powers of two change no digit of the shares, so that vectors are equal where the rows before them were.
-    powers = np.exp2(np.round(np.log2(np.abs(operators.leaf) + 1.0)))
-    operators = replace(operators, leaf=np.sign(operators.leaf) * powers)
-    directions = {
-        (a, tuple(row / max(np.abs(row).max(), 1e-300)))
-        for a, row in zip(operators.rules.leaf[:, 0].tolist(), operators.leaf, strict=True)
-    }
-    compact = CompactOperators.of(operators)
-    assert len(compact.shares) == len(directions)
-    symbols_of_vectors = set(zip(compact.vector.tolist(), compact.leaf_rules[:, 0].tolist(), strict=True))
-    assert len(symbols_of_vectors) == len(compact.shares)
 
 
 @given(factors, seeds, st.data())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -42,6 +45,36 @@ def test_arrays_of_files_lose_nothing(trees: list[tuple], seed: int, is_rounded:
         assert np.asarray(array).tobytes() == np.asarray(getattr(packed, name)).tobytes(), name
 
 
+def by_hand(numbers: list[float], digits: int, of_share: int, least: float) -> list[float]:
+    """Round the numbers of one group to the products of a factor and of shares of two bytes."""
+
+    def rounded(number: float, digits: int) -> float:
+        mantissa, exponent = math.frexp(number)
+        return math.ldexp(round(math.ldexp(mantissa, digits)), exponent - digits)
+
+    factor = rounded(max(map(abs, numbers)), digits)
+    shares = [float(np.float16(number / factor)) if factor else 0.0 for number in numbers]
+    return [0.0 if abs(share) < least else rounded(share, of_share) * factor for share in shares]
+
+
+@pytest.mark.parametrize(("compact", "digits", "of_share", "least"), [(False, 24, 11, 0.0), (True, 7, 6, 2**-10)])
+@given(treebanks, seeds)
+def test_numbers_are_rounded_group_by_group(
+    compact: bool, digits: int, of_share: int, least: float, trees: list[tuple], seed: int
+) -> None:
+    operators = random_model(trees, seed).operators()
+    operators = replace(operators, binary=operators.binary.with_data(operators.binary.data**5))  # of many sizes
+    found = round_operators(operators, compact)
+    for (symbol, _), row, other in zip(operators.rules.leaf, operators.leaf, found.leaf, strict=True):
+        m = operators.states[symbol]
+        assert other[:m].tolist() == by_hand(row[:m].tolist(), digits, of_share, 0.0)
+    at = 0
+    for size in operators.binary.parts.tolist():
+        expected = by_hand(operators.binary.data[at : at + size].tolist(), digits, of_share, least)
+        assert found.binary.data[at : at + size].tolist() == expected
+        at += size
+
+
 @pytest.mark.parametrize(("compact", "rtol", "atol"), [(False, 2**-11, 1e-7), (True, 2**-5, 2**-10)])
 @given(treebanks, seeds)
 def test_rounding_keeps_some_digits_and_is_done_once(
@@ -65,11 +98,3 @@ def test_rounding_keeps_some_digits_and_is_done_once(
         (write(rounded)[0]["data_factor"], np.float32),
     ):
         assert (array.astype(kind) == array).all()
-
-
-@pytest.mark.parametrize("shape", [(2, 7), (3,)])
-def test_singular_values_that_do_not_fit_the_symbols_are_refused(shape: tuple[int, ...]) -> None:
-    operators = random_model([(0, (1, 0), (2, 0))], 0).operators()
-    arrays, settings = write(operators)
-    with pytest.raises(ValueError, match="singular"):
-        read(ObservableOperators, arrays | {"singular_values": np.ones(shape)}, settings)

@@ -74,7 +74,6 @@ def use(operators: ObservableOperators) -> None:
         marginals(operators, forest, inner, outside(operators, forest, inner))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # What is written comes back
 
 
@@ -148,7 +147,6 @@ def test_numbers_are_stored_in_the_smallest_type_and_equal_arrays_once(tmp_path:
     assert (tmp_path / "m").stat().st_size < 102_000
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # What fails leaves no trace
 
 
@@ -200,11 +198,6 @@ def test_settings_that_json_cannot_hold_are_refused_before_anything_is_written(t
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ModelFileError, match="folder does not exist"):
-        save_model(tmp_path / "nowhere" / "m", {}, {"kind": "k"})
-
-
 def test_a_symbolic_link_stays_and_its_file_is_written(tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
     link = tmp_path / "link"
@@ -230,6 +223,8 @@ def test_a_private_model_is_never_readable_by_others(tmp_path: Path, monkeypatch
     saved(path)
     assert modes[0] == path.stat().st_mode & 0o777 == 0o600
     assert len(modes) == 2  # the file before it is renamed, then the folder
+    (tmp_path / "other").touch()
+    assert saved(tmp_path / "new").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere, nothing tells whether a process is there")
@@ -241,9 +236,7 @@ def test_what_killed_processes_left_is_removed(tmp_path: Path) -> None:
         "save_model(sys.argv[1], {'x': np.ones(9)}, {'kind': 'toy'})"
     )
     before = saved(tmp_path / "m").read_bytes()
-    for _ in range(2):
-        assert subprocess.run([sys.executable, "-c", script, str(tmp_path / "m")], check=False).returncode == -9
-        assert len(list(tmp_path.iterdir())) == 2  # the second process has removed what the first one left
+    assert subprocess.run([sys.executable, "-c", script, str(tmp_path / "m")], check=False).returncode == -9
     assert (tmp_path / "m").read_bytes() == before
     (left,) = [path for path in tmp_path.iterdir() if path.name != "m"]
     alive = left.with_name(left.name.replace(left.name.split("-")[2], str(os.getpid())))
@@ -252,15 +245,6 @@ def test_what_killed_processes_left_is_removed(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "m", alive])
 
 
-def test_permissions_are_those_of_any_new_file_or_of_the_old_one(tmp_path: Path) -> None:
-    (tmp_path / "other").touch()
-    new = saved(tmp_path / "m")
-    assert new.stat().st_mode == (tmp_path / "other").stat().st_mode
-    new.chmod(0o640)
-    assert saved(new).stat().st_mode & 0o777 == 0o640
-
-
-# ---------------------------------------------------------------------------------------------------------------------
 # Damage and malice
 
 
@@ -421,7 +405,7 @@ def test_a_model_may_be_as_large_as_its_reader_allows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "factor"), [("leaf_factor", 0.0), ("data_factor", 0.9), ("unary", 1e15)])
-def test_rules_that_are_no_distribution_are_refused(name: str, factor: float, tmp_path: Path) -> None:
+def test_rules_that_are_no_distribution_are_refused(name: str, factor: float) -> None:
     rules = {"leaf": [(0, 0), (1, 1), (2, 2)], "unary": [(1, 2)], "binary": [(0, 1, 2), (2, 2, 1)]}
     operators = replace(random_lpcfg(np.random.default_rng(0), STATES, rules).operators(), probabilities=True)
     arrays, _ = write(Toy(CompactOperators.of(round_operators(operators))))
@@ -450,19 +434,13 @@ def test_settings_of_another_kind_are_refused(text: str, tmp_path: Path) -> None
         load_model(raw(tmp_path / "m", text, {}), "toy")
 
 
-def test_numbers_that_numpy_lacks_are_refused(tmp_path: Path) -> None:
-    tensors = {"x": {"dtype": "BF16", "shape": [1], "data_offsets": [0, 2]}}
-    with pytest.raises(ModelFileError):
-        load_model(raw(tmp_path / "m", GOOD, tensors, b"\0" * 2), "toy")
-
-
 def test_what_is_no_model_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "empty").write_bytes(b"")
     (tmp_path / "text").write_text("(S (NP I) (VP am))\n" * 20)
     for name in ("nothing", "empty", "text", "."):
         with pytest.raises(ModelFileError, match=name.replace(".", r"\S+")):
             load_model(tmp_path / name, "toy")
-    with pytest.raises(ModelFileError, match="toy model, where a other model is needed"):
+    with pytest.raises(ModelFileError, match=r"toy.* other"):
         load_model(saved(tmp_path / "m"), "other")
 
 
@@ -475,12 +453,6 @@ def test_what_goes_wrong_with_the_parts_names_the_file(kind: type[Exception], tm
     assert str(raised.value).startswith(f"{path}: the model is damaged")
 
 
-def test_other_errors_stay_what_they_are(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), open_model(saved(tmp_path / "m"), "toy"):
-        _ = 1 // 0
-
-
-# ---------------------------------------------------------------------------------------------------------------------
 # Crafted files and objects
 
 
@@ -511,15 +483,6 @@ def test_sizes_that_overflow_together_are_refused(n_rules: int, size: int, terms
     shapes = np.full((n_rules, 3), size)
     with pytest.raises(ValueError, match=r"do not fill an array of 0|terms of tensors"):
         Tensors(shapes, np.full(n_rules, terms), np.zeros(0))
-
-
-def test_numbers_of_other_types_and_orders(tmp_path: Path) -> None:
-    save_model(tmp_path / "m", {"x": np.array([0.1, 2.0], dtype=">f8"), "n": np.array([2**40], dtype=">i8")}, SETTINGS)
-    arrays, _ = load_model(tmp_path / "m")
-    assert (arrays["x"].tolist(), arrays["n"].tolist()) == ([0.1, 2.0], [2**40])
-    for wrong in (np.array([1], dtype=np.int32), np.array(["a"]), np.array([1j]), np.array([object()])):
-        with pytest.raises(ValueError, match=r"the array x has numbers of .*; a file holds bool, "):
-            save_model(tmp_path / "m", {"x": wrong}, SETTINGS)
 
 
 @pytest.mark.parametrize("name", ["arrays", "copies", "digest"])

@@ -12,7 +12,6 @@ import pytest
 
 from spectral_latent.cli.outputs import results
 from spectral_latent.files import temporary_folder
-from spectral_latent.files.storage import temporary_file
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="no question whether a process exists")
 
@@ -32,17 +31,6 @@ _save(model)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
-WRITES = """
-import os, signal, sys
-from pathlib import Path
-from spectral_latent.cli.outputs import results
-
-with results(Path("answers.txt")) as write:
-    write("a" * 100_000)
-    if sys.argv[1] == "killed":
-        os.kill(os.getpid(), signal.SIGKILL)
-"""
-
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -59,19 +47,6 @@ def test_folders_of_killed_processes_are_removed(folder: Path) -> None:
     assert len(left) == 2
     mine, another = temporary_folder(), temporary_folder()
     assert set(folder.iterdir()) == {mine, another}
-
-
-def test_files_of_killed_commands_are_removed(tmp_path: Path) -> None:
-    """A file of another name, and a file of this process, stay."""
-    (tmp_path / ".answers.txt-0a1b2c3d").touch()
-    mine = temporary_file(tmp_path / "other.txt")
-    mine.touch()
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
-    for _ in range(2):
-        subprocess.run([sys.executable, "-c", WRITES, "killed"], cwd=tmp_path, env=environment, check=False)
-        assert len(list(tmp_path.iterdir())) == 3
-    subprocess.run([sys.executable, "-c", WRITES, "whole"], cwd=tmp_path, env=environment, check=True)
-    assert {path.name for path in tmp_path.iterdir()} == {".answers.txt-0a1b2c3d", mine.name, "answers.txt"}
 
 
 @pytest.mark.parametrize("name", ["answers.txt", "answers.txt.gz", f"{'a' * 250}.txt"])
