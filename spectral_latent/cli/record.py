@@ -10,6 +10,7 @@ from hashlib import blake2b
 from inspect import signature
 from itertools import tee
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
@@ -131,6 +132,9 @@ class Run:
             self.end()
             lowered = counted(len(progress.lowered), "symbol")
             message(f"Fewer states for {lowered}, whose further singular values are too small")
+            enough = self._n_examples * median(each.times for each in progress.lowered)
+            if math.isfinite(enough):
+                message(f"About {enough:,.0f} {self.kind} would show one more state of half of them, if they have any")
         if self._line:
             self._line(progress)
         elif _is_told(progress):

@@ -220,7 +220,7 @@ class Spectral(ProjectionOptions, Estimator):
         projection = Projection.learn(treebank.shards, options, jobs, listener)
         moments = spectral_moments(treebank, projection, jobs)
         if self.tested:
-            moments = moments.truncate(find_ranks(treebank, self, jobs=jobs))
+            moments = moments.truncate(find_ranks(treebank, self, jobs=jobs, listener=listener))
         operators = operators_from_moments(moments, self.smoothing, treebank.priors)
         packed = operators.packed
         sizes = [np.abs(array).max(initial=0.0) for array in (packed.root, packed.leaf, packed.unary, packed.data)]

@@ -341,12 +341,19 @@ class Projection(NamedTuple):
     maps: list[_Maps]
     states: IntArray  # (S,) the dimensions of each symbol's projections
     supported: IntArray  # (S,) the number of states that each symbol's nodes support; see `states_for`
+    options: ProjectionOptions
 
     @property
     def lowered(self) -> tuple[LoweredStates, ...]:
         """The symbols with fewer states than their nodes would support, because the rank of Ω̂ is too low."""
-        symbols = np.flatnonzero(self.states < self.supported)
-        return tuple(LoweredStates(int(a), int(self.supported[a]), int(self.states[a])) for a in symbols)
+        found = []
+        for a in np.flatnonzero(self.states < self.supported).tolist():
+            sigma, kept = self.maps[a].all_sigma, int(self.states[a])
+            # The default cutoff falls as the root of the number of nodes grows.
+            falls = self.options.cutoff is None and len(sigma) > kept and sigma[kept] > _ROUNDING * sigma[0]
+            times = float(sigma[0] / sigma[kept]) ** 2 / self.evidence[a].n if falls else np.inf
+            found.append(LoweredStates(a, int(self.supported[a]), kept, times))
+        return tuple(found)
 
     @property
     def singular_values(self) -> FloatArray:
@@ -379,10 +386,10 @@ class Projection(NamedTuple):
         listener(Progress("features", 3, 3))
         states = np.array([len(of_symbol.sigma) for of_symbol in maps], dtype=np.int64)
         supported = np.array([states_for(of_symbol.n, options.n_states) for of_symbol in evidence], dtype=np.int64)
-        projection = Projection(evidence, maps, states, supported)
+        projection = Projection(evidence, maps, states, supported, options)
         listener(Progress("projections", 1, 1, lowered=projection.lowered))
         if projection.lowered:
-            told = ", ".join(f"{a} ({most} to {kept})" for a, most, kept in projection.lowered)
+            told = ", ".join(f"{a} ({most} to {kept})" for a, most, kept, _ in projection.lowered)
             _log.info("singular values below the cutoff: states lowered of symbols %s", told)
         return projection
 

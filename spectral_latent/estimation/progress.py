@@ -21,11 +21,13 @@ class LoweredStates(NamedTuple):
     """A symbol with enough nodes for `supported` states, but with only `kept` large singular values of Ω̂.
 
     Condition 1 or 2 of the long paper fails for the symbol: some states are too similar, or the features do not
-    distinguish them."""
+    distinguish them; or the trees are too few.  If the next direction is one of the states, `times` as many trees show
+    it; infinite if no number does."""
 
     symbol: int
     supported: int
     kept: int
+    times: float
 
 
 class Progress(NamedTuple):

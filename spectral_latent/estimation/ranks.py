@@ -21,8 +21,9 @@ import scipy
 
 from spectral_latent._options import Above, Below, checked
 from spectral_latent.estimation._features import FeatureColumns
-from spectral_latent.estimation._projections import Projection, ProjectionOptions
+from spectral_latent.estimation._projections import Projection, ProjectionOptions, states_for
 from spectral_latent.estimation._treebank import Treebank, TreebankShard
+from spectral_latent.estimation.progress import Listener, LoweredStates, Progress, silent
 from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
 
 __all__ = ["find_ranks"]
@@ -53,8 +54,12 @@ def find_ranks(
     level: float = 1e-4,
     seed: int = 0,
     jobs: int | None = 1,
+    listener: Listener = silent,
 ) -> IntArray:
     """Test the number of states of each symbol, (S,); at least 1, and at most `n_states` of the options.
+
+    The listener is told which symbols have fewer states than their nodes support, and how many times as many trees
+    would show one more, if its mean and error are as they seem.
 
     options: the settings of the projections; the cutoff is not used.
     level: the probability, about, that a direction of noise passes.
@@ -78,6 +83,14 @@ def find_ranks(
     mean = products.sum(axis=0) / total
     deviation = products - n[:, :, None] * mean
     error = np.sqrt((deviation**2).sum(axis=0) * _GROUPS / (_GROUPS - 1)) / total
-    passes = mean > scipy.stats.t.ppf(1.0 - level, _GROUPS - 1) * np.maximum(error, np.finfo(float).tiny)
+    least = scipy.stats.t.ppf(1.0 - level, _GROUPS - 1) * np.maximum(error, np.finfo(float).tiny)
+    passes = mean > least
     leading: IntArray = np.where(passes.all(axis=1), passes.shape[1], passes.argmin(axis=1))
-    return np.maximum(leading, 1)
+    found = np.maximum(leading, 1)
+    lowered = []
+    for a, (count, kept) in enumerate(zip(treebank.counts.symbol.tolist(), found.tolist(), strict=True)):
+        if kept < (supported := states_for(count, options.n_states)):
+            times = float(least[a, kept] / mean[a, kept]) ** 2 if mean[a, kept] > 0.0 else np.inf
+            lowered.append(LoweredStates(a, supported, kept, times))
+    listener(Progress("ranks", 1, 1, lowered=tuple(lowered)))
+    return found

@@ -39,6 +39,7 @@ __all__ = ["Estimates", "Jackknife", "divide"]
 Model = TypeVar("Model")
 
 _FEWEST = 10  # examples for each group
+_LEAST_ROOTS = 2.0  # times C that the root of the number of examples must be, so that b is at least a third of a bias
 _FEWEST_GROUPS = 3  # with a finite estimate, for an error
 
 
@@ -58,7 +59,7 @@ class Estimates(NamedTuple):
     caveats: tuple[str, ...] = ()
 
     @staticmethod
-    def of(value: Any, of_parts: Sequence[Any], caveats: tuple[str, ...] = ()) -> Estimates:
+    def of(value: Any, of_parts: Sequence[Any]) -> Estimates:
         """Compute standard errors.
 
         value: the estimates of the model of all examples, numbers of any shape.
@@ -74,21 +75,20 @@ class Estimates(NamedTuple):
         known = (n >= _FEWEST_GROUPS) & np.isfinite(whole)
         with np.errstate(invalid="ignore"):
             bias = (n - 1.0) * (mean - whole)
-        found = Estimates(whole, np.where(known, error, np.nan), n, np.where(known, bias, np.nan))
-        return found._replace(caveats=(*caveats, *found._doubts()))
+        return Estimates(whole, np.where(known, error, np.nan), n, np.where(known, bias, np.nan))
 
     @staticmethod
-    def of_weights(whole: SignedLog, of_parts: Sequence[SignedLog], caveats: tuple[str, ...] = ()) -> Estimates:
+    def of_weights(whole: SignedLog, of_parts: Sequence[SignedLog]) -> Estimates:
         """Compute standard errors of estimates p̂ as shares of their absolute values; each value is the sign of p̂.
 
         whole: the estimates of the model of all examples.
         of_parts: those of each model that lacks a group."""
         with np.errstate(invalid="ignore", over="ignore"):
             shares = [part.sign * np.exp(part.log - whole.log) for part in of_parts]
-        return Estimates.of(np.where(np.isfinite(whole.log), whole.sign, np.nan), shares, caveats)
+        return Estimates.of(np.where(np.isfinite(whole.log), whole.sign, np.nan), shares)
 
-    def _doubts(self) -> Iterator[str]:
-        """Say how many estimates are not sound, and what would help."""
+    def doubts(self, n_examples: int) -> Iterator[str]:
+        """Say how many estimates of so many examples are not sound, and how many examples would do."""
         of_all = f"of {self.value.size} estimates"
         if biased := int((2.0 * np.abs(self.bias) >= self.error).sum()):
             yield f"{biased} {of_all} may have a bias as large as their error; smoothing has one, which None removes"
@@ -96,10 +96,8 @@ class Estimates(NamedTuple):
             times = (2.0 * self.spread / np.abs(self.value)) ** 2
         times = times[(times >= 1.0) & np.isfinite(times)]
         if len(times):
-            yield (
-                f"{len(times)} {of_all} are within two errors of zero; {np.max(times):.2g} times as many examples "
-                f"would do for all of them"
-            )
+            enough = f"{np.max(times) * n_examples:,.0f} examples"
+            yield f"{len(times)} {of_all} are within two errors of zero; {enough} would do for all of them"
 
     @property
     def spread(self) -> FloatArray:
@@ -171,7 +169,8 @@ class Jackknife(Generic[Model]):
         weighted = [(example, 1.0) for example in every]
         parts = jackknife(weighted, n_groups, lambda some, _: train(some), listener, folds=group, stage="groups")
         self.parts = [part for part, *_ in parts]
-        self.caveats = tuple(_caveats(self.whole, self.parts))
+        self._n_examples = len(every)
+        self.caveats = tuple(_caveats(self.whole, self.parts, self._n_examples))
 
     def score(self, trees: Iterable[Any]) -> Estimates:
         """Estimate p̂ of trees with standard errors, as shares of |p̂|; see `Estimates.of_weights`.
@@ -180,7 +179,7 @@ class Jackknife(Generic[Model]):
         given = list(trees)
         models: list[Any] = [self.whole, *self.parts]
         whole, *of_parts = [model.score(given) for model in models]
-        return Estimates.of_weights(whole, of_parts, self.caveats)
+        return self._with_caveats(Estimates.of_weights(whole, of_parts))
 
     def estimate(self, f: Callable[[Model], Any]) -> Estimates:
         """Compute estimates, and their standard errors.
@@ -189,7 +188,7 @@ class Jackknife(Generic[Model]):
 
         Groups without which an estimate is not finite are left out of its error, with a warning: for example, a rule
         that only trees of this group have."""
-        found = Estimates.of(f(self.whole), [f(part) for part in self.parts], self.caveats)
+        found = self._with_caveats(Estimates.of(f(self.whole), [f(part) for part in self.parts]))
         lost = int((found.n_groups < len(self.parts)).sum())
         if lost and np.isfinite(found.value).any():
             warnings.warn(
@@ -199,13 +198,23 @@ class Jackknife(Generic[Model]):
             )
         return found
 
+    def _with_caveats(self, found: Estimates) -> Estimates:
+        """Add what is to be known about these models and these estimates."""
+        return found._replace(caveats=(*self.caveats, *found.doubts(self._n_examples)))
 
-def _caveats(whole: Any, parts: Sequence[Any]) -> Iterator[str]:
+
+def _caveats(whole: Any, parts: Sequence[Any], n_examples: int) -> Iterator[str]:
     """Say what the errors of models do not show; models of other libraries have no caveats."""
     members = getattr(whole, "members", None) or [whole]
     estimators = [getattr(getattr(member, "options", None), "estimator", None) for member in members]
     if any(isinstance(estimator, Estimator) and estimator.probabilities for estimator in estimators):
         yield "errors are of the estimate, not of its bias: clusters and EM have one that more examples do not remove"
+    smoothing = max((getattr(estimator, "smoothing", None) or 0.0 for estimator in estimators), default=0.0)
+    if n_examples < (enough := (_LEAST_ROOTS * smoothing) ** 2):
+        yield (
+            f"smoothing by {smoothing:g} is strong for {n_examples} examples, and its bias larger than it seems; "
+            f"{enough:,.0f} examples would do, or no smoothing"
+        )
     states = [[count.tolist() for count in _states_of(model)] for model in (whole, *parts)]
     if changed := sum(some != states[0] for some in states):
         yield (

@@ -372,7 +372,7 @@ def test_listeners_hear_of_states_that_are_lowered() -> None:
     options = options_of("spectral", n_states=5)
     assert estimate(cut(trees, [50]), options, listener=heard.append).operators.states.tolist() == [1, 1]
     (lowered,) = [progress.lowered for progress in heard if progress.stage == "projections"]
-    assert [tuple(own) for own in lowered] == [(0, 5, 1), (1, 5, 1)]
+    assert [own[:3] for own in lowered] == [(0, 5, 1), (1, 5, 1)]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import pytest
 from benchmarks.known_models import PROBLEMS
 from spectral_latent.estimation import (
     FeatureColumns,
+    Progress,
     ProjectionOptions,
     Shard,
     Spectral,
@@ -17,6 +18,7 @@ from spectral_latent.estimation import (
     estimate,
     find_ranks,
 )
+from spectral_latent.estimation.progress import LoweredStates
 from spectral_latent.trees import SkeletalTrees
 
 
@@ -34,6 +36,32 @@ def test_independent_features_have_one_state() -> None:
     trees = SkeletalTrees.of([0] * n, left=leaves, right=leaves, terminal=rng.integers(0, 5, n), root=range(n))
     features = FeatureColumns.of({"a": rng.integers(0, 9, n)}, {"b": rng.integers(0, 9, n)})
     assert find_ranks(Treebank.of([Shard.of(trees, features)])).tolist() == [1]
+
+
+def test_as_many_trees_as_are_told_show_one_more_state() -> None:
+    """Weights stand for numbers of trees: singular values stay, and the default cutoff falls."""
+    (shard,) = PROBLEMS[0].treebank(300, 0).shards
+    options = Spectral(n_states=12, scaling=None)
+
+    def states_of(weight: float) -> tuple[np.ndarray, tuple[LoweredStates, ...]]:
+        heard: list[Progress] = []
+        treebank = Treebank.of([Shard.of(shard.trees, shard.features, np.full(300, weight))])
+        found = estimate(treebank, options, listener=heard.append).operators.states
+        return found, next(progress.lowered for progress in heard if progress.lowered)
+
+    found, lowered = states_of(1.0)
+    for a, supported, kept, times in lowered:
+        assert supported == 12 and kept == found[a] and times > 1.0
+        assert states_of(0.99 * times)[0][a] == kept and states_of(1.01 * times)[0][a] > kept
+
+
+def test_a_test_of_ranks_tells_how_many_times_as_many_trees_would_do() -> None:
+    heard: list[Progress] = []
+    treebank = PROBLEMS[0].treebank(300, 0)
+    found = find_ranks(treebank, Spectral(n_states=3), listener=heard.append)
+    (told,) = [progress.lowered for progress in heard]
+    assert [own.kept for own in told] == found[found < 3].tolist() and len(told) > 0
+    assert all(own.times > 1.0 for own in told)
 
 
 def test_the_most_states_and_levels_are_checked() -> None:

@@ -186,8 +186,9 @@ def population_moments(model: ObservableOperators, rng: np.random.Generator) -> 
 def test_the_parameters_of_a_population_are_recovered(name: str) -> None:
     model = POPULATIONS[name]
     moments = population_moments(model, np.random.default_rng(0))
-    projection = Projection([], [Maps(np.ones(m)) for m in model.states], model.states, model.states)
-    counts = recover_counts(moments, projection, EstimatorOptions(smoothing=None, cutoff=1e-6))
+    options = EstimatorOptions(smoothing=None, cutoff=1e-6)
+    projection = Projection([], [Maps(np.ones(m)) for m in model.states], model.states, model.states, options)
+    counts = recover_counts(moments, projection, options)
     assert total_variation(ObservableOperators.probabilities_of(counts), model) < 1e-5
 
 

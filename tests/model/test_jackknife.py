@@ -55,12 +55,15 @@ def test_what_is_not_sound_is_told_with_how_many_examples_would_do() -> None:
     x = np.random.default_rng(2).normal(1.0, 1.0, 4000)
     rare = Jackknife(lambda rows: np.mean(rows), 0.05 * (x - 1.0) + 0.0005).estimate(lambda mean: mean)
     (caveat,) = rare.caveats
-    assert not rare.is_sound() and "1 of 1" in caveat and "times as many" in caveat
+    enough = 4000 * (2.0 * rare.spread / rare.value) ** 2
+    assert not rare.is_sound() and "1 of 1" in caveat and f"{enough:,.0f} examples" in caveat
     common = Jackknife(lambda rows: np.mean(rows), x).estimate(lambda mean: mean)
     assert common.is_sound() and not common.caveats
     clusters = ConstituencyOptions(estimator=EstimatorOptions("clustering", n_states=2))
     found = Jackknife(lambda some: ConstituencyModel.train(some, clusters), toy_treebank(60), 3)
     assert any("bias" in caveat for caveat in found.caveats)
+    default = Jackknife(lambda some: ConstituencyModel.train(some, ConstituencyOptions()), toy_treebank(60), 3)
+    assert any("900 examples" in caveat for caveat in default.caveats)  # the square of twice C
 
 
 def test_groups_without_a_finite_estimate_are_left_out_and_told() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -222,7 +223,7 @@ def test_states_that_are_alike_or_never_reached_are_dropped_without_loss(branchi
     assert twins.trees == branching.trees and twins.p == pytest.approx(branching.p)
     assert twins.model.states == [5, 3]
     projection, operators = estimated(twins)
-    assert projection.lowered == (LoweredStates(0, 5, 4), LoweredStates(1, 5, 3))
+    assert projection.lowered == (LoweredStates(0, 5, 4, math.inf), LoweredStates(1, 5, 3, math.inf))
     check(operators, branching)
 
 
@@ -246,7 +247,7 @@ def test_features_that_tell_no_states_apart_leave_the_plain_grammar(population: 
     """Condition 2 fails: Ω has rank one, and what is learnt is the plain PCFG with the same expected rule counts."""
     blind = replace(population, features=without_features(population.skeletal))
     projection, operators = estimated(blind)
-    assert projection.lowered == tuple(LoweredStates(a, m, 1) for a, m in enumerate(projection.supported))
+    assert projection.lowered == tuple(LoweredStates(a, m, 1, math.inf) for a, m in enumerate(projection.supported))
     plain = collapse(truth(population.model))
     assert probabilities(operators, population) == pytest.approx(probabilities(plain, population), rel=1e-9)
     assert distance(operators, population) > 0.05
@@ -276,7 +277,7 @@ def test_lost_states_are_told_to_the_listener_and_the_log(
         estimate(treebank_of(trees, without_features(trees)), options, listener=told.append)
         estimate(treebank_of(trees, features), options)
     (lowered,) = [progress.lowered for progress in told if progress.stage == "projections"]
-    assert lowered == (LoweredStates(0, 2, 1), LoweredStates(1, 2, 1))
+    assert lowered == (LoweredStates(0, 2, 1, math.inf), LoweredStates(1, 2, 1, math.inf))
     (record,) = caplog.records
     assert record.getMessage().endswith("states lowered of symbols 0 (2 to 1), 1 (2 to 1)")
 
