@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import logging
 import os
 import random
 import time
@@ -376,6 +377,8 @@ class Row(NamedTuple):
 
 def measure(row: Row) -> Figures:
     """Train or load the model of a row, and evaluate it."""
+    logging.basicConfig(format="%(message)s")
+    logging.getLogger("spectral_latent.estimation._recovery").setLevel(logging.INFO)  # where states of "hybrid" begin
     task = TASKS[row.task]
     every = list(task.read(row.evaluate, row.column))
     numbers = list(range(len(every)))

@@ -16,7 +16,8 @@ The steps are models of `benchmarks.accuracy phrases`, such as `slides: + scalin
 | "hybrid" | 31 | expectation maximisation from the states that the moments show, 5 iterations |
 
 `PAPER_F1` has the numbers of slides 16, 20, 22, 24, 26, 27, 28 and 31.  Slide 31 does not say how its hybrid algorithm
-goes from moments to EM; here most symbols of a treebank start from pivots (see docs/accuracy.md).
+goes from moments to EM.  Here most symbols of a treebank start from pivots, as the command tells, because their rules
+or parents determine no states (see docs/decisions.md).
 
 The slides learn from sections 2 to 21 of the full Penn treebank, which is not open, and parse section 22.
 """

@@ -48,6 +48,7 @@ its pivots.
 
 from __future__ import annotations
 
+import logging
 from functools import reduce
 from typing import NamedTuple
 
@@ -59,6 +60,8 @@ from spectral_latent.estimation._projections import Projection, ProjectionOption
 from spectral_latent.estimation.simplex import anchors, convex_weights
 from spectral_latent.operators import Counts, Tensor, Tensors
 from spectral_latent.trees import FloatArray
+
+_log = logging.getLogger(__name__)
 
 _STARTS = 4  # pairs of contractions that are tried
 _TRIAL = 60  # updates of all factors from each start
@@ -341,7 +344,9 @@ def _from_parents(
 
 
 def recover_maps(moments: Moments, projection: Projection, options: ProjectionOptions) -> list[StateMaps]:
-    """Recover the states of every symbol: from its binary rules, from its parents if it has none, or from pivots."""
+    """Recover the states of every symbol: from its binary rules, from its parents if it has none, or from pivots.
+
+    At level INFO, the log is told how many symbols get the states of pivots."""
     branching = set(moments.rules.binary[:, 0].tolist())
     recovered: dict[int, StateMaps] = {}
     for a in sorted(branching):
@@ -351,6 +356,14 @@ def recover_maps(moments: Moments, projection: Projection, options: ProjectionOp
     for a in sorted(set(range(moments.n_symbols)) - branching):
         if (maps := _from_parents(moments, parents, a, options)) is not None:
             recovered[a] = maps
+    others = sorted(set(range(moments.n_symbols)) - recovered.keys())
+    share = moments.count[others].sum() / moments.count.sum()
+    _log.info(
+        "pivots give the states of %d of %d symbols, %.0f %% of the nodes, because neither rules nor parents do",
+        len(others),
+        moments.n_symbols,
+        100.0 * share,
+    )
     return [recovered[a] if a in recovered else state_maps(projection, a, options) for a in range(moments.n_symbols)]
 
 
