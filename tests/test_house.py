@@ -421,12 +421,15 @@ LINES: dict[str, tuple[int, int]] = {
     "ready": (71, 23),  # what each model is good and bad at, with figures
     "files": (1202, 372),  # exports for packages on top; batches without searches for garbage; settings that are gone
     "inference": (1864, 539),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
-    "estimation": (2668, 866),  # exports for packages on top; starts of automata end by held-out data, as in `automata`
+    "estimation": (
+        2668,
+        866,
+    ),  # exports for packages on top; starts of automata end by held-out data; how many trees would show more states
     "drawing": (175, 62),
     "inspection": (396, 176),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
     "tokenisation": (223, 48),
-    "model": (1198, 555),  # surprisal of regions; the bias of errors, and caveats
+    "model": (1198, 555),  # surprisal of regions; the bias of errors, caveats, and how many examples would do
     "lexicon": (1296, 428),  # the search of known words in text, and steps of AdaGrad in place of two sums of rows
     "grammar": (2038, 554),
     "constituency": (2884, 900),  # exports for packages on top; a preset of moments
