@@ -429,7 +429,7 @@ LINES: dict[str, tuple[int, int]] = {
     "inspection": (396, 176),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
     "tokenisation": (223, 48),
-    "model": (1198, 555),  # surprisal of regions; the bias of errors, caveats, and how many examples would do
+    "model": (1206, 556),  # surprisal of regions; the bias of errors, caveats, and how many examples would do
     "lexicon": (1296, 428),  # the search of known words in text, and steps of AdaGrad in place of two sums of rows
     "grammar": (2038, 554),
     "constituency": (2884, 900),  # exports for packages on top; a preset of moments
@@ -442,7 +442,7 @@ LINES: dict[str, tuple[int, int]] = {
     "evaluation": (911, 322),
     "corpora": (2112, 548),  # and tables of separated values, and the raw text of CoNLL-U, which left dependency
     "kinds": (100, 33),  # kinds that other packages add, which are found by entry points
-    "cli": (3487, 522),  # exports for packages on top, training of kinds that they add, facts of ready models
+    "cli": (3491, 522),  # exports for packages on top, training of kinds that they add, facts of ready models
     "__main__": (4, 1),
     "spectral_latent_annotate": (1983, 502),  # names imported on use; several files to suggest from
     "spectral_latent_nltk": (796, 390),  # conversions of the objects of NLTK came from corpora
