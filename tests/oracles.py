@@ -331,24 +331,6 @@ def same_moments(found: Moments, wanted: Moments, **tolerance: float) -> None:
 # Probabilities
 
 
-def by_enumeration(model: Lpcfg, tree: Tree) -> float:
-    """Compute p(r_1 ... r_N) = Σ_h p(r_1 ... r_N, h_1 ... h_N), equation 2, term by term."""
-    nodes = list(post_order(tree))
-    number = {id(node): i for i, node in enumerate(nodes)}
-    if len(number) != len(nodes):  # a tree that shares subtrees: give every node its own object
-        return by_enumeration(model, nested(columns([tree]))[0])
-    factors = []
-    for node in nodes:
-        kind, rule = kind_and_rule(node)
-        factors.append((model.of(kind)[rule], [number[id(node)], *(number[id(child)] for child in children(node))]))
-    total = 0.0
-    for h in itertools.product(*(range(model.states[node[0]]) for node in nodes)):
-        total += float(model.pi[tree[0]][h[-1]]) * math.prod(
-            float(array[tuple(h[i] for i in at)]) for array, at in factors
-        )
-    return total
-
-
 class Joint(NamedTuple):
     """p(tree, h) for every choice h of states.
 
@@ -382,6 +364,11 @@ def joint(model: Lpcfg, tree: Tree) -> Joint:
             uses.append((kind, rule, at))
     operands = [part for array, (_, _, at) in zip(arrays, uses, strict=True) for part in (array, at)]
     return Joint(np.einsum(*operands, list(range(axes))), uses)
+
+
+def by_enumeration(model: Lpcfg, tree: Tree) -> float:
+    """Compute p(r_1 ... r_N) = Σ_h p(r_1 ... r_N, h_1 ... h_N), equation 2."""
+    return float(joint(model, tree).p.sum())
 
 
 def counts_by_enumeration(model: Lpcfg, components: Iterable[Sequence[Tree]]) -> tuple[Numbers, float]:

@@ -48,7 +48,7 @@ def mean(parts: list[dict[Constituent, float]]) -> dict[Constituent, float]:
 
 
 @given(SENTENCES, st.integers(0, 1000), st.floats(0.1, 6.0))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_every_tree_weighs_more_by_what_its_constituents_gain(
     parser: ConstituencyModel, words: list[str], seed: int, step: float
 ) -> None:
@@ -80,15 +80,6 @@ def test_a_judgement_stays_where_likely_items_make_no_tree(parser: ConstituencyM
     certain = judging(parser, 1, least=0.999)
     assert certain.posteriors(words) == judging(parser, 1, least=0.999, step=0.0).posteriors(words)
     assert judging(parser, 1).posteriors(words) != judging(parser, 1, step=0.0).posteriors(words)
-
-
-def test_a_grammar_without_a_likely_tree_is_left_out_of_the_mean(parser: ConstituencyModel) -> None:
-    """The grammar that is left out changes P, but has no part in the posteriors after the step."""
-    words = list("abab")
-    first, other = parser.members[0], parser.members[1]
-    empty = replace(other.operators, leaf=np.zeros_like(other.operators.leaf))
-    both = judging(replace(parser, members=(first, other.with_operators(empty))), 3)
-    assert both.posteriors(words) == pytest.approx(judging(replace(parser, members=(first,)), 3).posteriors(words))
 
 
 def items_of_weights(*weights: float) -> PhraseItems:

@@ -43,6 +43,8 @@ def encoded(phrases: list[Phrase], binarisation: Binarisation) -> Encoded:
 def test_binarisation_and_collapsing_are_undone_exactly(phrase: Phrase, binarisation: Binarisation) -> None:
     found = encoded([phrase], binarisation)
     assert make_phrase(found.trees, found.symbols, list(phrase.words())) == phrase
+    converted = convert_trees([phrase], binarisation, Vocabulary(), Vocabulary())
+    assert not converted.head_is_right[converted.trees.is_leaf].any()
 
 
 def rules(text: str, binarisation: Binarisation) -> list[str]:

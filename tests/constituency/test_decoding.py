@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import Phrase
@@ -65,7 +65,6 @@ def sentences(draw: st.DrawFn) -> tuple[list[str], dict[tuple[int, int, int], fl
 
 
 @given(sentences(), st.integers(1, 40))
-@settings(max_examples=40, deadline=None)
 def test_the_best_trees_are_the_first_of_all(case: tuple[list[str], dict[tuple[int, int, int], float]], k: int) -> None:
     words, gains = case
     every = every_tree(gains, words)
@@ -76,7 +75,6 @@ def test_the_best_trees_are_the_first_of_all(case: tuple[list[str], dict[tuple[i
 
 
 @given(st.lists(sentences(), min_size=1, max_size=4), st.integers(1, 5))
-@settings(max_examples=40, deadline=None)
 def test_the_trees_of_a_sentence_do_not_depend_on_its_batch(
     cases: list[tuple[list[str], dict[tuple[int, int, int], float]]], k: int
 ) -> None:

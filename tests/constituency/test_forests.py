@@ -8,19 +8,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from spectral_latent.constituency import (
-    Binarisation,
-    ConstituencyModel,
-    ConstituencyOptions,
-    Phrase,
-    PhraseGrammar,
-)
+from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase, PhraseGrammar
 from spectral_latent.constituency.conversion import PhraseSymbol, make_phrase
 from spectral_latent.constituency.forests import PhraseColumns
-from spectral_latent.constituency.tree import (
-    ChainLabels,
-    Constituent,
-)
+from spectral_latent.constituency.tree import ChainLabels, Constituent
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.estimation import ESTIMATORS
 from spectral_latent.grammar import MarginalName

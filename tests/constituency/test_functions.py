@@ -68,13 +68,6 @@ def test_each_constituent_has_the_likeliest_label_of_its_category(model: Constit
     assert {"NP", "NP-SBJ", "PP-TMP"} <= labels
 
 
-def test_symbols_of_parts_have_no_function_labels(model: ConstituencyModel) -> None:
-    assert model.functions is not None
-    symbols = model.functions.grammar.symbols
-    assert any("NP-SBJ" in symbol.chain for symbol in symbols)
-    assert all(base_label(label) == label for symbol in symbols if symbol.bar for label in symbol.chain)
-
-
 def test_scores_with_and_without(model: ConstituencyModel) -> None:
     """A wrong function label is an error in one of the scores; a model without function labels has only the other."""
     wrong = SENTENCES.replace("NP-SBJ (NNP Mary)", "NP-TMP (NNP Mary)")

@@ -21,7 +21,7 @@ from spectral_latent.constituency.tree import ChainLabels
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.grammar.parser import estimate_again
 from spectral_latent.lexicon import signatures
-from spectral_latent.lexicon.choices import Choices, choice_loss
+from spectral_latent.lexicon.choices import choice_loss
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import IntArray
 from tests.toy import toy_treebank
@@ -113,23 +113,17 @@ def test_two_constituents_share_a_feature_if_and_only_if_its_values_are_the_same
         assert len(set(numbers)) >= n_names - 1, template
 
 
-def test_the_gradient_is_that_of_finite_differences() -> None:
-    rng = np.random.default_rng(1)
-    size = 12
-    buckets = rng.integers(size, size=(30, 5)).astype(np.int32)
-    examples = Choices.alone(buckets, rng.normal(size=30), rng.random(30) < 0.5, rng.uniform(0.5, 2.0, 30))
-    point = rng.normal(size=size + 1)
-    value, gradient = choice_loss(examples, point, penalty=0.7)
-    # The loss again, from its definition.
-    score = point[:-1][buckets].sum(axis=1) + point[-1] * examples.log
-    p = 1 / (1 + np.exp(-score))
-    expected = -examples.times @ np.log(np.where(examples.is_right, p, 1 - p)) + 0.35 * (point[:-1] ** 2).sum()
-    assert value == pytest.approx(expected)
-    for at in range(size + 1):
-        step = np.zeros(size + 1)
-        step[at] = 1e-5
-        ahead, behind = (choice_loss(examples, point + sign * step, 0.7)[0] for sign in (1, -1))
-        assert gradient[at] == pytest.approx((ahead - behind) / 2e-5, abs=1e-6)
+def test_templates_treat_both_ends_of_a_span_alike() -> None:
+    """Of pairs of words and tags around and at the ends."""
+    mirror = {"before": "after", "first": "last", "after": "before", "last": "first"}
+    pairs = {
+        frozenset(tuple(value.split()) for value in template)
+        for template in _TEMPLATES
+        if len(template) == 2 and all(value.split()[0] in ("word", "tag") for value in template)
+        if all(value.split(maxsplit=1)[1] in mirror for value in template)
+    }
+    assert {frozenset((kind, mirror[place]) for kind, place in pair) for pair in pairs} == pairs
+    assert len(set(_TEMPLATES)) == len(_TEMPLATES)
 
 
 def test_training_finds_the_least_loss() -> None:
@@ -141,29 +135,6 @@ def test_training_finds_the_least_loss() -> None:
     _, gradient = choice_loss(examples, np.append(model.weights, model.slope), 0.5)
     assert abs(gradient).max() < 0.01  # weights are rounded to 11 binary digits
     assert model.share(examples)[examples.is_right].mean() > 0.7
-
-
-def attachment(noun: str, at: str, to_verb: bool) -> Phrase:
-    """Make a tree with a prepositional phrase that belongs to the verb or to the noun before it."""
-
-    def leaf(tag: str, word: str) -> Phrase:
-        return Phrase(tag, (word,))
-
-    modifier = Phrase("PP", (leaf("IN", "with"), leaf("NN", noun)))
-    seen = Phrase("NP", (leaf("NN", at),))
-    inside = (seen, modifier) if to_verb else (Phrase("NP", (seen, modifier)),)
-    return Phrase("S", (Phrase("NP", (leaf("PRP", "she"),)), Phrase("VP", (leaf("VBD", "saw"), *inside))))
-
-
-def test_the_model_of_spans_sees_words_that_a_plain_grammar_cannot_see() -> None:
-    objects = [f"thing{number}" for number in range(12)]
-    trees = [attachment(noun, at, noun == "glasses") for at in objects for noun in ("glasses", "spots")]
-    plain = replace(OPTIONS, estimator=EstimatorOptions("clustering", n_states=1), spans=None)
-    right = {}
-    for name, options in (("grammar", plain), ("spans", replace(plain, spans=SpanOptions(penalty=0.1)))):
-        model = ConstituencyModel.train(trees, options)
-        right[name] = sum(model.parse(list(tree.words())).tree == tree for tree in trees)
-    assert right == {"grammar": 12, "spans": 24}
 
 
 @pytest.fixture(scope="module")

@@ -11,16 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import (
-    EstimatorOptions,
-    FeatureColumns,
-    Projection,
-    Shard,
-    Treebank,
-)
+from spectral_latent.estimation import EstimatorOptions, FeatureColumns, Projection, Shard, Treebank
 from spectral_latent.estimation.clustering import NodeClusters, _bisect, cluster_counts, state_counts
 from spectral_latent.trees import FloatArray, SkeletalTrees
-from tests.oracles import Numbers, columns, numbers_of, same_numbers, tree_strategy
+from tests.oracles import Numbers, columns, moments_by_loops, numbers_of, same_numbers, tree_strategy
 
 treebanks = st.lists(tree_strategy(n_symbols=3, max_leaves=8), min_size=1, max_size=5)
 seeds = st.integers(0, 2**32 - 1)
@@ -28,23 +22,9 @@ seeds = st.integers(0, 2**32 - 1)
 
 def counted(trees: SkeletalTrees, states: np.ndarray, state: np.ndarray) -> Numbers:
     """How often roots and rules occur with each choice of states, node by node; padded as in a table."""
-    largest = int(states.max())
-    found: Numbers = {("root", (a,)): np.zeros(largest) for a in range(len(states))}
-    found |= {("leaf", rule): np.zeros(largest) for rule in map(tuple, trees.rules.leaf.tolist())}
-    found |= {("unary", rule): np.zeros((largest, largest)) for rule in map(tuple, trees.rules.unary.tolist())}
-    found |= {("binary", rule): np.zeros(states[list(rule)]) for rule in map(tuple, trees.rules.binary.tolist())}
-    for root in trees.root.tolist():
-        found["root", (int(trees.symbol[root]),)][state[root]] += 1
-    for node in range(trees.n_nodes):
-        a, left, right = (int(column[node]) for column in (trees.symbol, trees.left, trees.right))
-        if left < 0:
-            found["leaf", (a, int(trees.terminal[node]))][state[node]] += 1
-        else:
-            below = [child for child in (left, right) if child >= 0]
-            kind = ("unary", "binary")[len(below) - 1]
-            rule = (a, *(int(trees.symbol[child]) for child in below))
-            found[kind, rule][state[node], *(state[child] for child in below)] += 1
-    return found
+    is_state = np.eye(int(states.max()))[state]
+    sums = numbers_of(moments_by_loops(trees, trees.rules, states.tolist(), is_state, is_state))
+    return {key: array[(slice(1, None),) * array.ndim] for key, array in sums.items()}
 
 
 @given(treebanks, seeds)
@@ -193,19 +173,3 @@ def test_two_clusters_on_a_line_are_the_best_of_all_cuts(seed: int) -> None:
     best = min(cuts, key=squares)
     wanted = [np.average(places[part], weights=weight[part]) for part in best]
     assert sorted(centres.tolist()) == pytest.approx(wanted)
-
-
-@given(seeds)
-def test_distant_groups_are_the_clusters(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    middles = 100.0 * rng.permutation(np.eye(4))
-    points = (middles[:, None] + rng.uniform(-1, 1, (4, 5, 4))).reshape(-1, 4)
-    weight = rng.uniform(0.5, 3.0, 20)
-    wanted = [np.average(points[at : at + 5], axis=0, weights=weight[at : at + 5]) for at in range(0, 20, 5)]
-    order = rng.permutation(20)
-    centres = _bisect(points[order], weight[order], 4)
-    np.testing.assert_allclose(sorted(centres.tolist()), sorted(map(list, wanted)))
-
-
-def test_equal_points_are_one_cluster() -> None:
-    assert _bisect(np.full((5, 3), 0.1), np.ones(5), 4).tolist() == [pytest.approx([0.1] * 3)]

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from spectral_latent.estimation import (
-    Clusters,
-    EstimationError,
-    FeatureColumns,
-    Shard,
-    Treebank,
-    reestimate,
-    relative_frequencies,
-)
-from spectral_latent.estimation._estimators import low_rank_operators
+from spectral_latent.estimation import EstimationError, FeatureColumns, Shard, relative_frequencies
 from spectral_latent.estimation._moments import moments_from_counts, operators_from_moments
 from spectral_latent.estimation.clustering import state_counts
-from spectral_latent.estimation.em import random_counts, run_em, state_prior, towards_mean
-from spectral_latent.estimation.starts import Ascent
+from spectral_latent.estimation.em import run_em, state_prior, towards_mean
+from spectral_latent.estimation.starts import climb_together, n_near
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators
 from spectral_latent.trees import Forest, SkeletalTrees
@@ -39,7 +29,6 @@ from tests.oracles import (
     random_lpcfg,
     random_numbers,
     same_numbers,
-    tree_strategy,
 )
 
 RULES = {
@@ -54,11 +43,6 @@ TREES = [
     (2, (1, 0), (0, (1, 2), (1, 0))),
     (0, 1),
 ]
-
-
-def random_start(observed: Counts, states: np.ndarray, seed: int = 0) -> ObservableOperators:
-    """The probabilities that counts split at random make."""
-    return ObservableOperators.probabilities_of(random_counts(observed, states, seed=seed))
 
 
 def shard_of(trees: SkeletalTrees) -> Shard:
@@ -179,36 +163,6 @@ def log_likelihood(operators: ObservableOperators, trees: SkeletalTrees) -> floa
     return float(tree_weights(operators, Forest.of_trees(trees, operators.rules)).log.sum())
 
 
-def climbed(
-    trees: SkeletalTrees, share: float, rank: int | None, seed: int
-) -> Ascent[ObservableOperators, ExpectedCounts]:
-    """EM from a random start, with the prior of a state smoothing, on tensors of a rank."""
-    observed = Counts.of_trees(trees)
-    states = np.full(observed.n_symbols, 6 if rank else 3)
-    start = random_start(observed, states, seed)
-    if rank is not None:
-        start = low_rank_operators(start, rank)
-    return run_em([shard_of(trees)], start, 6, 0.0, state_prior(start, observed, share))
-
-
-@given(
-    trees=st.lists(tree_strategy(n_symbols=2), min_size=1, max_size=6),
-    share=st.sampled_from([0.0, 0.1, 0.5, 0.9]),
-    rank=st.sampled_from([None, 2]),
-    seed=st.integers(0, 5),
-)
-@settings(max_examples=40)
-def test_no_iteration_lowers_the_objective_on_any_trees(
-    trees: list[tuple], share: float, rank: int | None, seed: int
-) -> None:
-    skeletal = columns(trees)
-    skeletal = replace(skeletal, symbol=np.unique(skeletal.symbol, return_inverse=True)[1])
-    found = climbed(skeletal, share, rank, seed)
-    assert np.isfinite(found.objective).all()
-    assert found.statistics.log_likelihood == pytest.approx(log_likelihood(found.model, skeletal))
-    assert (np.diff(found.objective) >= -1e-10 * (1 + abs(found.objective[0]))).all()
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Where it starts and stops
 
@@ -295,14 +249,66 @@ def test_the_prior_has_the_mean_of_states_for_equally_many_nodes(start: Callable
             np.testing.assert_allclose(factor.sum(axis=1), tensor.first.sum(axis=1), atol=1e-12)
 
 
-def test_operators_that_are_estimated_again_explain_the_trees_better() -> None:
-    """As any iteration of EM; the second one, from near the end of a long climb, changes next to nothing."""
-    trees = columns(TREES * 3)
-    treebank = Treebank.of([Shard.of(trees, FeatureColumns(*np.zeros((2, trees.n_nodes, 0), dtype=int)))])
-    options = Clusters(smoothing=None)
-    start = random_start(treebank.counts, np.array(STATES))
-    again = reestimate(treebank, start, options)
-    assert log_likelihood(again, trees) > log_likelihood(start, trees)
-    climbed = run_em(treebank.shards, start, 300, 0.001).model
-    again = reestimate(treebank, climbed, options)
-    assert log_likelihood(again, trees) == pytest.approx(log_likelihood(climbed, trees), abs=0.3)
+# ---------------------------------------------------------------------------------------------------------------------
+# Starts that climb together, on hills whose heights are known
+
+
+class Climber(NamedTuple):
+    """A place on a hill: each iteration leaves a share of the way to the top."""
+
+    top: float
+    share: float
+    left: float
+
+
+class Hills:
+    """The steps of climbers, which are counted by their tops."""
+
+    def __init__(self) -> None:
+        self.n_steps: Counter[float] = Counter()
+
+    def expect(self, model: Climber) -> tuple[Climber, float]:
+        return model, model.top - model.left
+
+    def maximise(self, statistics: Climber, model: Climber) -> Climber:
+        self.n_steps[model.top] += 1
+        return model._replace(left=model.left * model.share)
+
+    def beyond(self, before: Climber, after: Climber, stride: float) -> Climber:
+        return after
+
+
+def test_the_highest_top_is_found_and_starts_that_fall_behind_are_given_up() -> None:
+    """The slow climber passes the quick ones late; the low one has no hope after ten iterations."""
+    hills = Hills()
+    starts = [Climber(5.0, 0.3, 9.0), Climber(10.0, 0.93, 40.0), Climber(-200.0, 0.5, 9.0), Climber(9.5, 0.5, 9.0)]
+    best, objective, reached = climb_together(hills, starts, 1000, 1e-6)
+    assert best.top == 10.0 and objective[-1] == max(reached) == reached[1] == pytest.approx(10.0, abs=1e-4)
+    assert list(objective) == sorted(objective)
+    assert hills.n_steps[-200.0] == 10 < hills.n_steps[10.0]
+    assert reached[2] == pytest.approx(-200.0, abs=0.1)
+    assert n_near(reached) == 2
+
+
+@pytest.mark.parametrize("iterations", [0, 7, 25])
+def test_no_start_makes_more_iterations_than_it_may(iterations: int) -> None:
+    hills = Hills()
+    best, objective, _ = climb_together(hills, [Climber(1.0, 0.99, 1.0), Climber(1.5, 0.99, 1.0)], iterations, 0.0)
+    assert hills.n_steps[1.5] == iterations == len(objective) - 1
+    assert best.top == 1.5
+
+
+def test_a_judge_keeps_the_model_that_it_prefers_and_ends_a_start() -> None:
+    """The judge likes to be half a unit below any top; it is asked every ten iterations."""
+    hills = Hills()
+    asked: list[float] = []
+
+    def judge(model: Climber) -> float:
+        asked.append(model.left)
+        return -abs(model.left - 0.5)
+
+    best, _, reached = climb_together(hills, [Climber(3.0, 0.9, 8.0)], 1000, 0.0, judge=judge)
+    assert best.left == min(asked, key=lambda left: abs(left - 0.5))
+    assert reached == (-abs(best.left - 0.5),)
+    assert hills.n_steps[3.0] == 10 * (len(asked) - 1) < 100
+    assert asked.index(best.left) == len(asked) - 4  # three later models were no better

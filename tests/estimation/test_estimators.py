@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache, reduce
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,20 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from spectral_latent._names import EstimatorName
 from spectral_latent.estimation import (
     EM,
     ESTIMATORS,
     Estimate,
     EstimationError,
     Estimator,
-    EstimatorOptions,
     FeatureColumns,
     Priors,
     Progress,
-    Projection,
     Shard,
-    Spectral,
     Treebank,
     estimate,
     inside_templates,
@@ -78,19 +74,16 @@ def sample_columns() -> SkeletalTrees:
     return columns(sample())
 
 
-def shard_of(trees: list[tuple]) -> Shard:
+def shard_of(trees: list[tuple], weight: list[float] | None = None) -> Shard:
     skeletal = columns(trees)
-    return Shard.of(skeletal, FeatureColumns.of(inside_templates(skeletal), outside_templates(skeletal)))
-
-
-def treebank_of(trees: list[tuple]) -> Treebank:
-    return Treebank.of([shard_of(trees)])
+    features = FeatureColumns.of(inside_templates(skeletal), outside_templates(skeletal))
+    return Shard.of(skeletal, features, None if weight is None else np.array(weight))
 
 
 @cache
 def whole() -> Treebank:
     """The sample in one shard."""
-    return treebank_of(sample())
+    return Treebank.of([shard_of(sample())])
 
 
 @cache
@@ -118,16 +111,8 @@ def weights(operators: ObservableOperators, trees: SkeletalTrees) -> np.ndarray:
     return weight.sign * np.exp(weight.log)
 
 
-def log_likelihood(operators: ObservableOperators, trees: SkeletalTrees) -> float:
-    return float(tree_weights(operators, Forest.of_trees(trees, operators.rules)).log.sum())
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # The table
-
-
-def test_the_table_has_the_estimators_that_options_name() -> None:
-    assert set(ESTIMATORS) == set(get_args(EstimatorName))
 
 
 @every_estimator
@@ -142,18 +127,12 @@ def test_the_table_tells_which_operators_are_probabilities(name: str) -> None:
         assert operators.root.sum() == pytest.approx(1.0)
 
 
-def test_estimators_have_different_results() -> None:
-    found = {name: weights(learnt(name, None).operators, sample_columns()) for name in ESTIMATORS}
-    for one, other in itertools.combinations(found, 2):
-        assert np.abs(found[one] - found[other]).max() > 1e-6, (one, other)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Shards
 
 
 @with_and_without_rank
-@settings(max_examples=3)
+@settings(max_examples=2)
 @given(at=st.lists(st.integers(1, 299), max_size=4), memory=st.sampled_from([0, 1 << 28]))
 def test_shards_are_learnt_as_the_whole_is(name: str, rank: int | None, at: list[int], memory: int) -> None:
     found = estimate(cut(sample(), at, memory), options_of(name, rank=rank))
@@ -194,10 +173,7 @@ def wide_sample() -> Treebank:
 def test_the_result_is_the_same_bit_for_bit_for_any_number_of_jobs_and_threads(name: str) -> None:
     treebank = wide_sample()
     options = options_of(name, n_states=8)
-    largest = max(Projection.learn(treebank.shards, Spectral(8)).evidence, key=lambda one: len(one.inside_count))
-    assert min(sum(len(one.values) for one in side) for side in (largest.inside, largest.outside)) > 400
     expected = bits(estimate(treebank, options))
-    assert bits(estimate(treebank, options)) == expected
     assert bits(estimate(treebank, options, jobs=2)) == expected
     with threadpool_limits(2):
         assert bits(estimate(treebank, options)) == expected
@@ -205,14 +181,6 @@ def test_the_result_is_the_same_bit_for_bit_for_any_number_of_jobs_and_threads(n
 
 # ---------------------------------------------------------------------------------------------------------------------
 # What estimators promise
-
-
-@probabilistic
-def test_estimators_of_probabilities_beat_the_plain_grammar_on_their_trees(name: str) -> None:
-    options = options_of(name, state_smoothing=0.0, iterations=30)
-    operators = estimate(whole(), options).operators
-    plain = relative_frequencies(Counts.of_trees(sample_columns()))
-    assert log_likelihood(operators, sample_columns()) > log_likelihood(plain, sample_columns())
 
 
 @pytest.mark.parametrize(("rank", "state_smoothing"), [(None, 0.0), (2, 0.1)])
@@ -253,58 +221,29 @@ def test_priors_reach_every_estimator(name: str) -> None:
     assert (found > 0).all()
 
 
-LITTLE = {
-    "one leaf": [(0, 0)],
-    "duplicates": [(0, (1, 0), (1, 0))] * 30,
-    "symbols seen once": [(0, (1, 0), (2, 1)), (0, (1, 1), (3, 0))],
-    "unary rules": [
-        (0, (1, (0, 1), (2, 3)), (1, 2)),
-        (1, (0, 0), (2, (0, 1))),
-        (2, (1, 0), (0, (1, 2), (1, 0))),
-        (0, 1),
-    ]
-    * 3,
-    "a long chain": [reduce(lambda tree, n: (0, (1, n % 3), tree), range(200), (0, 3))],
-}
-
-
-@every_estimator
-@pytest.mark.parametrize("trees", LITTLE.values(), ids=LITTLE)
-def test_all_estimators_stay_finite_on_little_data(name: str, trees: list) -> None:
-    """Every training tree is possible, and what is said to be probabilities has none below zero."""
-    operators = estimate(treebank_of(trees), EstimatorOptions(name, n_states=40)).operators
-    for array in (operators.root, operators.leaf, operators.unary, operators.packed.data):
-        assert np.isfinite(array).all()
-        assert (array >= 0).all() or not operators.probabilities
-    weight = tree_weights(operators, Forest.of_trees(columns(trees), operators.rules))
-    assert (weight.sign > 0).all() and np.isfinite(weight.log).all()
-
-
-def test_another_seed_is_another_random_start() -> None:
-    first, second = (bits(estimate(whole(), options_of("em", seed=seed))) for seed in (0, 1))
-    assert first != second
-
-
 # ---------------------------------------------------------------------------------------------------------------------
-# Shapes: every estimator on treebanks that lack something, with one state, a few, and more than any rank
+# Shapes: every estimator on treebanks that lack something, with one state, and with more than any rank
 
 SHAPES = {
+    "one leaf": [(0, 0)],
     "one symbol": [(0, (0, (0, 0), (0, 1)), (0, 1)), (0, (0, 0), (0, (0, 1), (0, 0))), (0, (0, 1)), (0, 0)],
     "no binary rule": [(0, (1, (0, 1))), (0, (1, 0)), (1, (0, 2)), (0, 2), (0, 2), (1, (0, (1, 1)))],
     "no unary rule": [(0, (1, 0), (1, 1)), (0, (0, (1, 0), (1, 2)), (1, 0)), (0, (1, 2), (0, (1, 1), (1, 1)))] * 2,
     "one tree": [(0, (1, (0, 0), (1, 1)), (0, (1, 2)))],
     "a rule seen once": [(0, (1, 0), (1, 1)), (0, (1, 1), (1, 0)), (0, (1, (0, 2)), (1, 0)), (0, (1, 0), (1, 1))],
-    "a sample": sample()[:30],
+    "a long chain": [reduce(lambda tree, n: (0, (1, n % 3), tree), range(100), (0, 2))],
+    "a sample": sample()[:20],
 }
 every_shape = pytest.mark.parametrize("shape", SHAPES)
 
 
 def learnt_weights(trees: list[tuple], options: Estimator, weight: list[float] | None = None) -> np.ndarray:
-    """The weights of trees under the estimate from them."""
-    skeletal = columns(trees)
-    features = FeatureColumns.of(inside_templates(skeletal), outside_templates(skeletal))
-    shard = Shard.of(skeletal, features, None if weight is None else np.array(weight))
-    return weights(estimate(Treebank.of([shard]), options).operators, skeletal)
+    """The weights of trees under the estimate from them, whose numbers are sound."""
+    operators = estimate(Treebank.of([shard_of(trees, weight)]), options).operators
+    for array in (operators.root, operators.leaf, operators.unary, operators.packed.data):
+        assert np.isfinite(array).all()
+        assert (array >= 0).all() or not operators.probabilities
+    return weights(operators, columns(trees))
 
 
 def renamed(tree: tuple, n_symbols: int) -> tuple:
@@ -317,19 +256,20 @@ def renamed(tree: tuple, n_symbols: int) -> tuple:
 @every_shape
 @every_estimator
 def test_order_names_and_trees_of_weight_zero_do_not_matter(name: str, shape: str) -> None:
+    """And a tree of weight two is two trees."""
     trees = SHAPES[shape]
-    n_symbols = int(columns(trees).symbol.max()) + 1
-    for n_states in (2, 6):
-        options = options_of(name, n_states=n_states, smoothing=None)
-        expected = learnt_weights(trees, options)
-        assert (expected > 0).all()
-        backwards = learnt_weights(trees[::-1], options)[::-1]
-        np.testing.assert_allclose(backwards, expected, rtol=1e-6)
-        if name != "em":  # which begins with random numbers for each rule
-            other_names = learnt_weights([renamed(tree, n_symbols) for tree in trees], options)
-            np.testing.assert_allclose(other_names, expected, rtol=1e-6)
-        with_others = learnt_weights(trees + trees[:2], options, [1.0] * len(trees) + [0.0] * len(trees[:2]))
-        np.testing.assert_allclose(with_others[: len(trees)], expected, rtol=1e-6)
+    n, n_symbols = len(trees), int(columns(trees).symbol.max()) + 1
+    options = options_of(name, n_states=4, smoothing=None)
+    expected = learnt_weights(trees, options)
+    assert (expected > 0).all()
+    backwards = learnt_weights(trees[::-1], options)[::-1]
+    np.testing.assert_allclose(backwards, expected, rtol=1e-6)
+    if name != "em":  # which begins with random numbers for each rule
+        other_names = learnt_weights([renamed(tree, n_symbols) for tree in trees], options)
+        np.testing.assert_allclose(other_names, expected, rtol=1e-6)
+    twice = learnt_weights([*trees, trees[0]], options)
+    for others, weight in ((trees, [2.0] + [1.0] * (n - 1)), ([*trees, trees[-1]], [2.0] + [1.0] * (n - 1) + [0.0])):
+        np.testing.assert_allclose(learnt_weights(others, options, weight)[:n], twice[:n], rtol=1e-5)
 
 
 @every_shape
@@ -364,15 +304,6 @@ def test_listeners_hear_of_every_stage_in_order(name: str) -> None:
     climbed = [("EM", done, 3) for done in range(4)]
     expected = ([] if name == "em" else projected) + (climbed if isinstance(ESTIMATORS[name], EM) else [])
     assert [(progress.stage, progress.done, progress.total) for progress in heard] == expected
-
-
-def test_listeners_hear_of_states_that_are_lowered() -> None:
-    heard: list[Progress] = []
-    trees = [(0, (1, 0), (1, 0)), (0, (1, 1), (1, 1))] * 60  # the templates do not see what depends on what
-    options = options_of("spectral", n_states=5)
-    assert estimate(cut(trees, [50]), options, listener=heard.append).operators.states.tolist() == [1, 1]
-    (lowered,) = [progress.lowered for progress in heard if progress.stage == "projections"]
-    assert [own[:3] for own in lowered] == [(0, 5, 1), (1, 5, 1)]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

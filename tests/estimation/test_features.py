@@ -8,12 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import (
-    hash_columns,
-    inside_templates,
-    outside_templates,
-    rule_names,
-)
+from spectral_latent.estimation import hash_columns, inside_templates, outside_templates, rule_names
 from spectral_latent.estimation._features import parent_rule
 from tests.oracles import children, columns, kind_and_rule, leaves, tree_strategy
 

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import threading
-import weakref
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 import joblib
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_info
 
-from spectral_latent import (
-    ConstituencyModel,
-    DependencyModel,
-    GraphModel,
-    LatentHMM,
-    LatentTagger,
-    Reranker,
-    WeightedAutomaton,
-)
-from spectral_latent.anchors import AnchorHMM
-from spectral_latent.automata import AutomatonOptions, model
-from spectral_latent.estimation import EstimationError, dismiss_workers, parallel_map
-from tests.toy import toy_treebank
+from spectral_latent.estimation import EstimationError, Progress, dismiss_workers, parallel_map
+from spectral_latent.estimation.progress import ProgressLine
 
 
 def process(_number: int) -> int:
@@ -45,16 +33,9 @@ def test_results_come_in_the_order_of_the_items(jobs: int | None) -> None:
 
 
 @pytest.mark.parametrize("jobs", [0, -1, 1.5, True, "two"])
-def test_a_wrong_number_of_jobs_is_named_with_what_is_allowed(jobs: Any) -> None:
-    message = f"jobs must be an integer of at least 1 or None, not {jobs!r}"
-    model = ConstituencyModel.train(toy_treebank(30))
-    for ask in (
-        lambda: list(parallel_map(shifted, [1], jobs, 3, 0.5)),
-        lambda: ConstituencyModel.train(toy_treebank(30), jobs=jobs),
-        lambda: list(model.parse_all([["the", "dog"]], jobs=jobs)),
-    ):
-        with pytest.raises(ValueError, match=message):
-            ask()
+def test_wrong_numbers_of_jobs_are_refused(jobs: Any) -> None:
+    with pytest.raises(ValueError, match="jobs"):
+        list(parallel_map(shifted, [1], jobs, 3, 0.5))
 
 
 def test_workers_are_threads_of_this_process_unless_processes_are_preferred_or_configured() -> None:
@@ -74,51 +55,6 @@ def test_linear_algebra_has_one_thread_in_every_worker(prefer: Literal["threads"
     before = linear_algebra_threads(0)
     assert all(found <= {1} for found in parallel_map(linear_algebra_threads, range(4), 2, prefer=prefer))
     assert linear_algebra_threads(0) == before
-
-
-def test_every_model_is_trained_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever its kind, and also where no work is shared out: automata solve and decompose alone."""
-    seen: list[set[int]] = []
-
-    def watched(function: Callable[..., Any]) -> Callable[..., Any]:
-        def watch(*args: Any, **rest: Any) -> Any:
-            seen.append(linear_algebra_threads(0))
-            return function(*args, **rest)
-
-        return watch
-
-    monkeypatch.setattr(model, "train_automaton", watched(model.train_automaton))
-    with threadpool_limits(2):
-        WeightedAutomaton.train(["ab", "abab"] * 9, AutomatonOptions(n_states=2))
-        assert seen == [{1}]
-        assert linear_algebra_threads(0) == {2}  # afterwards as before
-        for kind in (ConstituencyModel, DependencyModel, LatentTagger, LatentHMM, AnchorHMM, GraphModel, Reranker):
-            trained = [function for name, function in vars(kind).items() if name.startswith("train")]
-            assert trained and all(hasattr(function, "__wrapped__") for function in trained)
-
-
-class Item:
-    """Something that can be watched."""
-
-
-def size(_item: Item) -> int:
-    return 1
-
-
-def test_one_process_holds_one_item_at_a_time() -> None:
-    alive: weakref.WeakSet[Item] = weakref.WeakSet()
-    most = 0
-
-    def items() -> Iterator[Item]:
-        nonlocal most
-        for _ in range(20):
-            item = Item()
-            alive.add(item)
-            most = max(most, len(alive))
-            yield item
-
-    assert sum(parallel_map(size, items(), 1)) == 20
-    assert most <= 2
 
 
 def test_errors_are_those_of_the_function() -> None:
@@ -168,3 +104,51 @@ def test_workers_that_do_not_answer_are_dismissed() -> None:
         with pytest.raises(ProcessLookupError):
             os.kill(worker, signal.SIGKILL)
     assert not dismissal.is_alive()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The line that tells how far training is
+
+
+class Clock:
+    """Seconds that pass when the test says so."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Put a clock in the place of the system's."""
+    clock = Clock()
+    monkeypatch.setattr("time.perf_counter", clock)
+    return clock
+
+
+def lines_of(stream: io.StringIO) -> list[str]:
+    """Take the lines that stood on the screen, one after the other."""
+    return [line for line in stream.getvalue().split("\r") if line.strip()]
+
+
+def test_the_time_left_is_that_of_steps_like_those_before(clock: Clock) -> None:
+    stream = io.StringIO()
+    line = ProgressLine(stream)
+    for seconds, progress in (
+        (1.0, Progress("features", 3, 3)),
+        (6.0, Progress("EM", 0, 3)),  # the stage begins here
+        (10.0, Progress("EM", 1, 3)),
+        (14.0, Progress("EM", 2, 3)),
+        (18.0, Progress("EM", 3, 3)),
+        (20.0, Progress("states", 1, 4)),  # its first step began with the report before
+    ):
+        clock.now = seconds
+        line(progress)
+    assert lines_of(stream) == [
+        "Training: EM, step 0 of 3",
+        "Training: EM, step 1 of 3, about 8 s left",
+        "Training: EM, step 2 of 3, about 4 s left",
+        "Training: EM, step 3 of 3",
+        "Training: states, step 1 of 4, about 6 s left",
+    ]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
-import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -19,14 +17,7 @@ from scipy import sparse
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence
 from threadpoolctl import threadpool_limits
 
-from spectral_latent.estimation import (
-    EstimatorOptions,
-    FeatureColumns,
-    Progress,
-    Projection,
-    Shard,
-    svd,
-)
+from spectral_latent.estimation import EstimatorOptions, FeatureColumns, Projection, Shard, svd
 from spectral_latent.estimation._projections import SymbolEvidence, states_for
 from spectral_latent.estimation.svd import truncated_svd
 from spectral_latent.trees import SkeletalTrees
@@ -179,25 +170,6 @@ def test_short_and_long_matrices_are_decomposed_as_numpy_does_without_their_empt
     assert not np.delete(v, used, axis=0).any()
 
 
-def test_the_memory_of_a_decomposition_does_not_grow_with_the_size_of_the_matrix_made_dense() -> None:
-    matrix = long_matrix(1)
-    dense = 8 * math.prod(matrix.shape)
-    truncated_svd(matrix, 4)  # what is loaded once
-    tracemalloc.start()
-    try:
-        truncated_svd(matrix, 4)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < 0.4 * dense
-
-
-@pytest.mark.parametrize("n", [300, 450])
-def test_equal_singular_values_do_no_harm(n: int) -> None:
-    """Ω = identity / n: every vector is a singular vector, and ARPACK's first Krylov space is exhausted at once."""
-    check_triplets(np.eye(n) / n, truncated_svd(sparse.csr_array(sparse.eye_array(n) / n), 8), 1e-10)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Features
 
@@ -312,13 +284,6 @@ def test_features_that_were_not_seen_in_training_are_absent(seed: int) -> None:
         np.testing.assert_allclose(rows, by_definition(side, None) * present @ matrix, atol=1e-9)
     nothing = projection.project(Shard.of(leaves(1), FeatureColumns(np.full((1, 2), 99), np.full((1, 2), 99))))
     assert not nothing.y.any() and not nothing.z.any()
-
-
-def test_listeners_hear_of_every_pass() -> None:
-    heard: list[Progress] = []
-    Projection.learn([Shard.of(leaves(9), latent_columns(0, 9, 3))], EstimatorOptions(), listener=heard.append)
-    passes = [("features", done, 3) for done in (1, 2, 3)]
-    assert [(progress.stage, progress.done, progress.total) for progress in heard] == [*passes, ("projections", 1, 1)]
 
 
 @given(st.integers(0, 10**6), st.integers(1, 64))

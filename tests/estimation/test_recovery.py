@@ -3,43 +3,50 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from benchmarks.known_models import PROBLEMS, Problem, compare, slope
 from spectral_latent.estimation import (
     EM,
     Decomposition,
+    EstimationError,
     EstimatorOptions,
+    FeatureColumns,
+    LeafMoments,
     Moments,
+    Priors,
+    Progress,
+    Projection,
+    ProjectionOptions,
     Random,
+    Shard,
+    Spectral,
     Treebank,
     estimate,
+    find_ranks,
+    inside_templates,
+    outside_templates,
     spectral_moments,
 )
 from spectral_latent.estimation._moments import moments_from_counts
-from spectral_latent.estimation._projections import Projection
-from spectral_latent.estimation._recovery import common_factor, recover_counts, recover_maps
+from spectral_latent.estimation._recovery import (
+    common_factor,
+    feature_rows,
+    pivot_counts,
+    recover_counts,
+    recover_maps,
+    state_maps,
+)
+from spectral_latent.estimation.progress import LoweredStates
 from spectral_latent.inference import collapse, mean_node_counts
 from spectral_latent.operators import Counts, ObservableOperators
-from tests.estimation.test_pivots import check, shard_of, treebank_of
-from tests.oracles import (
-    Lpcfg,
-    Rule,
-    all_rules,
-    change_basis,
-    columns,
-    dense_of,
-    proper,
-    random_lpcfg,
-    tree_strategy,
-)
-from tests.sequence.hmms import random_hmm
+from spectral_latent.trees import SkeletalTrees
+from tests.oracles import Lpcfg, change_basis, columns, dense_of, moments_by_loops, numbers_of
+from tests.theorems.populations import STRUCTURES, Population, random_model
 
 OPTIONS = Decomposition(scaling=1.0, smoothing=None, cutoff=1e-6)
 
@@ -113,59 +120,9 @@ def errors(problem: Problem, sizes: tuple[int, ...], seeds: list[int]) -> np.nda
     )
 
 
-class Maps(NamedTuple):
-    """A stand-in for the maps of features, of which only the singular values are read."""
-
-    sigma: np.ndarray
-
-
-def factored(model: Lpcfg) -> Lpcfg:
-    """The model in which the states of two children are independent given the rule and the parent's state."""
-    for rule, array in model.t.items():
-        total = array.sum(axis=(1, 2))
-        both = array.sum(axis=2)[:, :, None] * array.sum(axis=1)[:, None, :]
-        model.t[rule] = both / total[:, None, None]
-    return model
-
-
-def with_finite_trees(model: Lpcfg) -> Lpcfg:
-    """The model in which rules that branch have a quarter of the probability in every state."""
-    for a, m in enumerate(model.states):
-        kinds = [(kind, model.of(kind)) for kind in ("leaf", "unary", "binary")]
-        mine = [(array, kind == "binary") for kind, table in kinds for rule, array in table.items() if rule[0] == a]
-        for is_binary in (False, True):
-            total = sum((array.reshape(m, -1).sum(axis=1) for array, which in mine if which == is_binary), np.zeros(m))
-            wanted = 0.25 if is_binary else 0.75
-            for array, which in mine:
-                if which == is_binary:
-                    array *= (wanted / total).reshape(-1, *([1] * (array.ndim - 1)))
-    return proper(model)
-
-
-def lpcfg(seed: int, states: list[int], rules: dict[str, list[Rule]]) -> ObservableOperators:
-    """A random factored model."""
-    model = with_finite_trees(factored(random_lpcfg(np.random.default_rng(seed), states, rules)))
-    return model.operators(probabilities=True)
-
-
-POPULATIONS = {
-    "phrases": lpcfg(0, [3, 3], all_rules(2, 4)),
-    "phrases of unequal numbers of states": lpcfg(1, [5, 3], all_rules(2, 4)),
-    "dependency trees": lpcfg(
-        2, [4, 4], {"leaf": [(0, 0), (0, 1), (0, 2)], "unary": [(1, 0)], "binary": [(0, 0, 1), (1, 1, 1)]}
-    ),
-    "a chain": random_hmm(np.random.default_rng(3), 4, 6, stop=(0.2, 0.5)).operators(),
-}
-
-
-def expected_counts_of(model: ObservableOperators) -> ObservableOperators:
-    """How often each rule occurs with each choice of states in one tree on average."""
-    return dense_of(model).scale(mean_node_counts(model))
-
-
 def population_moments(model: ObservableOperators, rng: np.random.Generator) -> Moments:
     """The moments of y = G e_h and z = G⁻ᵀ e_h / γ_h for random matrices G, at a thousand trees."""
-    counts = expected_counts_of(model)
+    counts = dense_of(model).scale(mean_node_counts(model))
     plain = collapse(model)
     thousand = Counts(
         counts.rules,
@@ -182,13 +139,13 @@ def population_moments(model: ObservableOperators, rng: np.random.Generator) -> 
     return moments_from_counts(thousand, observed).transform_projections(model.states, bases, inverses)
 
 
-@pytest.mark.parametrize("name", POPULATIONS)
-def test_the_parameters_of_a_population_are_recovered(name: str) -> None:
-    model = POPULATIONS[name]
+@pytest.mark.parametrize("number", [0, 8, 11])
+def test_the_parameters_of_a_population_are_recovered(number: int) -> None:
+    model = PROBLEMS[number].model
     moments = population_moments(model, np.random.default_rng(0))
     options = EstimatorOptions(smoothing=None, cutoff=1e-6)
-    projection = Projection([], [Maps(np.ones(m)) for m in model.states], model.states, model.states, options)
-    counts = recover_counts(moments, projection, options)
+    maps = [SimpleNamespace(sigma=np.ones(m)) for m in model.states]
+    counts = recover_counts(moments, Projection([], maps, model.states, model.states, options), options)
     assert total_variation(ObservableOperators.probabilities_of(counts), model) < 1e-5
 
 
@@ -223,7 +180,7 @@ def test_a_symbol_whose_shares_would_be_negative_gets_its_pivots() -> None:
 
 def test_errors_fall_with_the_root_of_the_sample() -> None:
     """The total variation of all parameters, of a latent PCFG and a hidden Markov model."""
-    sizes = (2_000, 32_000)
+    sizes = (1_000, 16_000)
     found = np.concatenate([errors(PROBLEMS[number], sizes, [0]) for number in (0, 11)], axis=1)
     assert slope(sizes, found) == pytest.approx(-0.5, abs=0.15)
     assert found[-1].max() < 0.1
@@ -247,11 +204,183 @@ def test_em_from_recovered_states_ends_as_high_as_the_best_of_random_starts() ->
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Any data
+# Pivots
+
+PIVOT = 100  # terminals from here on are pivots: 100 + h occurs in state h alone
 
 
-@given(st.lists(tree_strategy(), min_size=1, max_size=6), st.integers(1, 40))
-def test_any_trees(trees: list, times: int) -> None:
-    treebank = columns(trees * times)
-    treebank = replace(treebank, symbol=np.unique(treebank.symbol, return_inverse=True)[1])
-    check(estimate(treebank_of(treebank), EstimatorOptions("moments", n_states=4)).operators, treebank)
+def with_pivots(model: Lpcfg, share: float) -> Lpcfg:
+    """The model with a terminal for every state that only it emits, with probability `share`."""
+    tables = (
+        {rule: array * (1 - share) for rule, array in model.of(kind).items()} for kind in ("leaf", "unary", "binary")
+    )
+    q, u, t = tables
+    q |= {(a, PIVOT + h): share * np.eye(m)[h] for a, m in enumerate(model.states) for h in range(m)}
+    return Lpcfg(model.states, model.pi, q, u, t)
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_pivots_recover_the_parameters_of_a_population(structure: str) -> None:
+    model = with_pivots(random_model(STRUCTURES[structure], np.random.default_rng(1)), share=0.3)
+    whole = Population.of(model)
+    options = EstimatorOptions("anchors", n_states=max(model.states), scaling=None, cutoff=1e-6)
+    projection = whole.projection(options)
+    counts = pivot_counts(whole.moments(projection), projection, options)
+    assert counts.states.tolist() == model.states
+    found = ObservableOperators.probabilities_of(counts)
+    assert total_variation(found, model.operators(probabilities=True)) < 1e-6
+
+
+def shard_of(trees: SkeletalTrees) -> Shard:
+    return Shard.of(trees, FeatureColumns.of(inside_templates(trees), outside_templates(trees)))
+
+
+@pytest.mark.parametrize("scaling", [None, 7.0])
+def test_rows_of_features_are_means_over_the_nodes_that_have_them(scaling: float | None) -> None:
+    """E[Vᵀψ | inside feature i], from the projections of all nodes of three shards."""
+    shards = [shard for seed in range(3) for shard in PROBLEMS[0].treebank(200, seed).shards]
+    projection = Projection.learn(shards, EstimatorOptions(n_states=4, scaling=scaling))
+    for a, maps in enumerate(projection.maps):
+        sigma = maps.sigma
+        nodes = [np.flatnonzero(shard.trees.symbol == a) for shard in shards]
+        pairs = list(zip(shards, nodes, strict=True))
+        seen = np.concatenate([shard.features.inside[of_symbol] for shard, of_symbol in pairs])
+        outside = np.concatenate([projection.project(shard).z[of_symbol, : len(sigma)] for shard, of_symbol in pairs])
+        wanted = [
+            (outside * sigma)[column == value].mean(axis=0) for column in seen.T for value in np.unique(column).tolist()
+        ]
+        np.testing.assert_allclose(feature_rows(projection, a, scaling), wanted, atol=1e-9)
+
+
+def test_expected_counts_are_clipped_sums_over_nodes() -> None:
+    """Σ w ⊗ x₂ ⊗ x₃ of all nodes, without negative numbers, scaled to how often the rule occurs."""
+    treebank = PROBLEMS[0].treebank(500, 0)
+    (shard,), trees = treebank.shards, treebank.shards[0].trees
+    options = EstimatorOptions("anchors", n_states=3)
+    projection = Projection.learn([shard], options)
+    counts = pivot_counts(spectral_moments(treebank, projection), projection, options)
+    maps = [state_maps(projection, a, options) for a in range(len(projection.states))]
+    _, y, z = projection.project(shard)
+    states = [len(one.gamma) for one in maps]
+    x, w = np.zeros((2, trees.n_nodes, max(states)))
+    for a, one in enumerate(maps):
+        nodes, m = np.flatnonzero(trees.symbol == a), projection.states[a]
+        x[nodes, : states[a]] = y[nodes, :m] @ one.inside.T
+        w[nodes, : states[a]] = z[nodes, :m] @ one.outside.T
+    sums = numbers_of(moments_by_loops(trees, trees.rules, states, x, w))
+    occurs = numbers_of(Counts.of_trees(trees))
+    for key, found in numbers_of(counts).items():
+        estimates = np.maximum(sums[key][(slice(1, None),) * found.ndim], 0.0)
+        np.testing.assert_allclose(found, estimates * occurs[key].sum() / estimates.sum(), rtol=1e-7, atol=1e-7)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Numbers of states
+
+
+@pytest.mark.parametrize("number", [0, 10])
+def test_the_numbers_of_states_of_known_models_are_found(number: int) -> None:
+    problem = PROBLEMS[number]
+    found = find_ranks(problem.treebank(3000, 0), ProjectionOptions(n_states=12))
+    assert (found == problem.n_states).all()
+
+
+def test_independent_features_have_one_state() -> None:
+    rng = np.random.default_rng(0)
+    n = 3000
+    leaves = [-1] * n
+    trees = SkeletalTrees.of([0] * n, left=leaves, right=leaves, terminal=rng.integers(0, 5, n), root=range(n))
+    features = FeatureColumns.of({"a": rng.integers(0, 9, n)}, {"b": rng.integers(0, 9, n)})
+    assert find_ranks(Treebank.of([Shard.of(trees, features)])).tolist() == [1]
+
+
+def test_as_many_trees_as_are_told_show_one_more_state() -> None:
+    """Weights stand for numbers of trees: singular values stay, and the default cutoff falls."""
+    (shard,) = PROBLEMS[0].treebank(300, 0).shards
+    options = Spectral(n_states=12, scaling=None)
+
+    def states_of(weight: float) -> tuple[np.ndarray, tuple[LoweredStates, ...]]:
+        heard: list[Progress] = []
+        treebank = Treebank.of([Shard.of(shard.trees, shard.features, np.full(300, weight))])
+        found = estimate(treebank, options, listener=heard.append).operators.states
+        return found, next(progress.lowered for progress in heard if progress.lowered)
+
+    found, lowered = states_of(1.0)
+    for a, supported, kept, times in lowered:
+        assert supported == 12 and kept == found[a] and times > 1.0
+        assert states_of(0.99 * times)[0][a] == kept and states_of(1.01 * times)[0][a] > kept
+
+
+def test_a_test_of_ranks_tells_how_many_times_as_many_trees_would_do() -> None:
+    heard: list[Progress] = []
+    treebank = PROBLEMS[0].treebank(300, 0)
+    found = find_ranks(treebank, Spectral(n_states=3), listener=heard.append)
+    (told,) = [progress.lowered for progress in heard]
+    assert [own.kept for own in told] == found[found < 3].tolist() and len(told) > 0
+    assert all(own.times > 1.0 for own in told)
+
+
+def test_a_spectral_model_has_the_tested_numbers_of_states() -> None:
+    problem = PROBLEMS[10]
+    treebank = problem.treebank(2000, 1)
+    options = Spectral(n_states=12, smoothing=None, tested=True)
+    found = estimate(treebank, options).operators
+    assert (found.states == problem.n_states).all()
+    same = estimate(treebank, replace(options, tested=False, n_states=problem.n_states, cutoff=0.0)).operators
+    np.testing.assert_allclose(np.abs(found.leaf).sum(), np.abs(same.leaf).sum(), rtol=1e-6)
+
+
+def test_a_symbol_of_one_tree_has_one_state() -> None:
+    """Without the group of this tree, the symbol does not occur."""
+    leaves = [-1] * 400
+    symbol = [0] * 399 + [1]
+    trees = SkeletalTrees.of(symbol, left=leaves, right=leaves, terminal=[0, 1] * 200, root=range(400))
+    features = FeatureColumns.of({"a": np.arange(400) % 2}, {"b": np.arange(400) % 2})
+    assert find_ranks(Treebank.of([Shard.of(trees, features)])).tolist() == [2, 1]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Beyond the conditions of the spectral estimator
+
+
+def spectral(
+    trees: SkeletalTrees, features: FeatureColumns, options: EstimatorOptions, priors: Priors | None = None
+) -> ObservableOperators:
+    return estimate(Treebank.of([Shard.of(trees, features)], priors), options).operators
+
+
+def redundant(arity: int) -> tuple[SkeletalTrees, FeatureColumns]:
+    """Chains S → A (…), A → B (B) whose nodes of A have the same template twice: Ω has singular values of zero."""
+    rng = np.random.default_rng(1)
+    trees = []
+    for _ in range(300):
+        leaves = [(2, int(rng.integers(4))) for _ in range(arity)]
+        trees.append((0, (1, *leaves)))
+    skeletal = columns(trees)
+    n = skeletal.n_nodes
+    of_a = skeletal.symbol == 1
+    first, second = (np.where(of_a, rng.integers(3, size=n), 0) for _ in range(2))
+    inner = {"x": first, "again": first, "leaf": skeletal.terminal, "y": np.where(of_a, second, 0)}
+    return skeletal, FeatureColumns.of(inner, {"u": second, "once more": second, "v": np.where(of_a, first, 0)})
+
+
+def test_redundant_features_give_fewer_states_and_sound_numbers() -> None:
+    for arity in (1, 2):
+        operators = spectral(*redundant(arity), EstimatorOptions(n_states=9, smoothing=None))
+        packed = operators.packed
+        assert operators.states[1] <= 5
+        for array in (packed.root, packed.leaf, packed.unary, packed.data):
+            assert np.abs(array).max(initial=0.0) < 1e3
+
+
+def test_parameters_of_absurd_size_are_an_error() -> None:
+    with pytest.raises(EstimationError, match="cutoff"):
+        spectral(*redundant(2), EstimatorOptions(n_states=9, smoothing=None, cutoff=0.0))
+
+
+def test_parameters_that_are_no_numbers_are_an_error() -> None:
+    def broken(moments: LeafMoments) -> tuple[np.ndarray, np.ndarray]:
+        return moments.rules, np.full_like(moments.total, np.nan)
+
+    with pytest.raises(EstimationError):
+        spectral(*redundant(2), EstimatorOptions(), Priors(broken))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +18,6 @@ from spectral_latent.estimation import (
     Treebank,
     inside_templates,
     outside_templates,
-    parallel_map,
 )
 from spectral_latent.estimation._treebank import ColumnStore, StoredColumns, count_rules
 from spectral_latent.operators import Counts
@@ -81,11 +78,6 @@ def test_symbols_without_nodes_are_named() -> None:
 # Columns in memory and in files
 
 
-def test_symbols_need_not_occur_in_every_shard() -> None:
-    treebank = Treebank.of([shard_of([(0, (3, 0))]), shard_of([(1, (2, 0))])])
-    assert treebank.counts.symbol.tolist() == [1.0, 1.0, 1.0, 1.0]
-
-
 def table(seed: int, size: int = 20) -> dict[str, np.ndarray]:
     """Arrays of the kinds that shards hold: small and large integers, booleans, numbers, and nothing."""
     rng = np.random.default_rng(seed)
@@ -122,16 +114,6 @@ def paths(store: ColumnStore) -> list[Path]:
     return [found._path for found in store if isinstance(found, StoredColumns)]
 
 
-def test_threads_read_files_side_by_side() -> None:
-    """Readers that evaluate a header as Python text fail on some versions of CPython when threads use them at once."""
-    store = ColumnStore(memory=0)
-    store.append({"numbers": np.arange(10)})
-    (kept,) = store
-    with ThreadPoolExecutor(8) as threads:
-        read = list(threads.map(lambda _: kept["numbers"].tolist(), range(4_000)))
-    assert read == [list(range(10))] * 4_000
-
-
 def test_files_are_gone_when_nothing_refers_to_them() -> None:
     store = ColumnStore(memory=0)
     for number in range(2):
@@ -144,20 +126,6 @@ def test_files_are_gone_when_nothing_refers_to_them() -> None:
     assert all(path.exists() for path in found)  # a shard is still used
     del shard
     assert not any(path.parent.exists() for path in found)
-
-
-def sums(columns: Columns) -> dict[str, Any]:
-    """What a worker finds in columns, and how it got them."""
-    return {"sum": float(columns["floats"].sum()), "in file": isinstance(columns, StoredColumns)}
-
-
-def test_workers_read_files_and_leave_them() -> None:
-    store = ColumnStore(memory=0)
-    for number in range(4):
-        store.append(table(number))
-    found = list(parallel_map(sums, store, 2))
-    assert found == [{"sum": float(table(number)["floats"].sum()), "in file": True} for number in range(4)]
-    assert all(path.exists() for path in paths(store))
 
 
 @given(treebanks)

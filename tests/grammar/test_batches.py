@@ -12,7 +12,7 @@ from typing import Any
 import joblib
 import pytest
 
-from spectral_latent.model.batches import _save, map_batches, map_sentences
+from spectral_latent.model.batches import map_batches, map_sentences
 
 MOST_AHEAD = 1200  # items that two processes may have read without having given an answer
 
@@ -83,19 +83,6 @@ def test_answers_come_in_order_in_batches_that_have_their_size_but_the_last(jobs
         assert list(map_sentences(scaled, Scale(3), iter(range(n)), jobs, 5)) == [3 * item + 5 for item in range(n)]
 
 
-def test_items_before_an_error_are_answered(threads: None) -> None:
-    """With one process, where nothing is read ahead but a batch."""
-
-    def broken() -> Iterator[int]:
-        yield from range(10)
-        raise OSError("the line is dead")
-
-    found = map_batches(totals, Scale(1), broken(), 1, size=4)
-    assert [next(found) for _ in range(10)] == [*((item, 4) for item in range(8)), (8, 2), (9, 2)]
-    with pytest.raises(OSError, match="the line is dead"):
-        next(found)
-
-
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_errors_are_passed_on(jobs: int, threads: None) -> None:
     def broken() -> Iterator[int]:
@@ -119,21 +106,6 @@ def test_a_model_is_saved_once_and_its_file_is_gone_with_it(threads: None) -> No
     del first, model
     gc.collect()
     assert not Path(file).parent.exists()
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked on POSIX only")
-def test_a_forked_process_leaves_the_file_to_its_parent() -> None:
-    model = Scale(3)
-    file = _save(model)
-    child = os.fork()
-    if child == 0:
-        own = _save(model)
-        del model
-        gc.collect()
-        os._exit(0 if own != file and not Path(own).exists() else 1)
-    assert os.waitpid(child, 0)[1] == 0
-    assert _save(model) == file
-    assert Path(file).exists()
 
 
 def check_that_each_process_reads_the_model_once(jobs: int | None) -> None:

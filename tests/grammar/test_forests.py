@@ -9,8 +9,9 @@ from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, Permits
 from spectral_latent.grammar._inside_chart import InsideChart, LimitError, inside_chart
 from spectral_latent.grammar.forests import SpanForest, prune_chart
 from spectral_latent.inference import inside, marginals, outside, total_weight
-from spectral_latent.operators import ObservableOperators, Tensor
-from spectral_latent.trees import Forest, IntArray, Rules
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import Forest, IntArray
+from tests.oracles import Lpcfg, Rule, all_rules
 
 N_SYMBOLS, N_TERMINALS = 5, 4
 
@@ -20,20 +21,22 @@ def leaves_of(operators: ObservableOperators, terminals: IntArray, used: np.ndar
     return CoarseLeaves.of(operators.rules.leaf, operators.leaf[:, 0], terminals, used)
 
 
+def one_state(
+    n_symbols: int, root: dict[int, float], leaf: dict[Rule, float], binary: dict[Rule, float]
+) -> ObservableOperators:
+    """Operators with one state a symbol."""
+    pi = [np.array([root.get(a, 0.0)]) for a in range(n_symbols)]
+    q = {rule: np.array([weight]) for rule, weight in leaf.items()}
+    t = {rule: np.full((1, 1, 1), weight) for rule, weight in binary.items()}
+    return Lpcfg([1] * n_symbols, pi, q, {}, t).operators()
+
+
 def random_grammar(rng: np.random.Generator) -> ObservableOperators:
     """A one-state grammar with a third of all binary rules."""
-    triples = np.array([(a, b, c) for a in range(N_SYMBOLS) for b in range(N_SYMBOLS) for c in range(N_SYMBOLS)])
-    binary = triples[rng.random(len(triples)) < 0.33]
-    leaf = np.array([(a, x) for a in range(N_SYMBOLS) for x in range(N_TERMINALS) if rng.random() < 0.7 or a == x])
-    tensors = [Tensor.of_dense(rng.uniform(0.01, 0.2, (1, 1, 1))) for _ in binary]
-    return ObservableOperators(
-        Rules(leaf, np.empty((0, 2), dtype=np.int64), binary),
-        np.ones(N_SYMBOLS, dtype=np.int64),
-        rng.uniform(0.1, 1.0, (N_SYMBOLS, 1)) * (np.arange(N_SYMBOLS) < 2)[:, None],
-        rng.uniform(0.01, 0.5, (len(leaf), 1)),
-        np.empty((0, 1, 1)),
-        tensors,
-    )
+    rules = all_rules(N_SYMBOLS, N_TERMINALS)
+    binary = {rule: rng.uniform(0.01, 0.2) for rule in rules["binary"] if rng.random() < 0.33}
+    leaf = {(a, x): rng.uniform(0.01, 0.5) for a, x in rules["leaf"] if rng.random() < 0.7 or a == x}
+    return one_state(N_SYMBOLS, {0: rng.uniform(0.1, 1.0), 1: rng.uniform(0.1, 1.0)}, leaf, binary)
 
 
 def full_forest(operators: ObservableOperators, terminals: np.ndarray) -> tuple[Forest, list[tuple[int, int, int]]]:
@@ -234,10 +237,7 @@ def test_a_far_larger_split_after_a_small_one_does_not_overflow() -> None:
         (right_2, word, word): 1.0,
         (right_3, word, right_2): 1.0,
     }
-    rules = Rules(np.array([[word, 0]]), np.empty((0, 2), dtype=np.int64), np.array(sorted(binary)))
-    tensors = [Tensor.of_dense(np.full((1, 1, 1), binary[rule])) for rule in sorted(binary)]
-    states = np.ones(6, dtype=np.int64)
-    operators = ObservableOperators(rules, states, np.eye(6)[:, :1], np.ones((1, 1)), np.empty((0, 1, 1)), tensors)
+    operators = one_state(6, {top: 1.0}, {(word, 0): 1.0}, binary)
     leaves = leaves_of(operators, np.zeros(4, dtype=np.int64))
     scores = scores_of(inside_chart(CoarseGrammar.of(operators, np.ones(6)), leaves, 0.0, 1 << 20), 4)
     assert scores[top, 0, 4] == 1.0
@@ -254,15 +254,6 @@ def test_a_chart_that_would_be_too_large_or_take_too_long_is_given_up() -> None:
         with pytest.raises(LimitError):
             prune_chart(grammar, leaves, 0.0, 1e-3, **limits)
     assert prune_chart(grammar, leaves, 0.0, 1e-3, most=size, deadline=now + 60.0) is not None
-
-
-def test_cells_are_filled_alike_however_many_words_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    operators = random_grammar(np.random.default_rng(7))
-    terminals = np.random.default_rng(8).integers(0, N_TERMINALS, 20)
-    grammar, leaves = CoarseGrammar.of(operators, np.ones(N_SYMBOLS)), leaves_of(operators, terminals)
-    expected = scores_of(inside_chart(grammar, leaves, 1e-3, 1 << 20), 20)
-    monkeypatch.setattr("spectral_latent.grammar._inside_chart._WORDS", 7)
-    assert scores_of(inside_chart(grammar, leaves, 1e-3, 1 << 20), 20) == expected
 
 
 def test_edges_are_the_same_however_little_room_there_is_at_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, SpanOptions
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
@@ -19,6 +20,7 @@ from spectral_latent.estimation import (
 from spectral_latent.files import CompactOperators
 from spectral_latent.grammar import (
     GrammarOptions,
+    GrammarSums,
     LatentGrammar,
     Limits,
     SentenceGrammar,
@@ -26,20 +28,12 @@ from spectral_latent.grammar import (
     prepare_grammar,
     spelling_of,
 )
-from spectral_latent.inference import (
-    SignedLog,
-    check_forest,
-    edge_marginals,
-    inside,
-    n_best_derivations,
-    outside,
-    total_weight,
-    tree_weights,
-)
+from spectral_latent.inference import SignedLog, check_forest, edge_marginals, inside, outside, tree_weights
 from spectral_latent.lexicon import Lexicon, LexiconOptions, WordCounts
 from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
-from tests.oracles import Tree, columns, leaves, nested
+from tests.oracles import Tree, columns, leaves, numbers_of, same_numbers
+from tests.toy import toy_treebank
 
 S, A, B = 0, 1, 2  # a sentence, and two tags
 TAG_OF_SYMBOL = np.array([-1, 0, 1])
@@ -142,12 +136,6 @@ def test_leaf_rules_of_a_sentence_are_those_of_its_words(grammar: Grammar) -> No
             here, there = (rules.leaf[:, 1] == x for rules, x in ((operators.rules, word), (whole.rules, terminal)))
             np.testing.assert_array_equal(operators.rules.leaf[here, 0], whole.rules.leaf[there, 0])
             np.testing.assert_array_equal(operators.leaf[here], factor * whole.leaf[there])
-
-
-def test_an_empty_sentence_is_refused(grammar: Grammar) -> None:
-    with pytest.raises(ValueError, match="an empty sentence has no parse"):
-        grammar.charts([[]])
-    assert grammar.for_sentences([]).words.word.tolist() == grammar.for_sentences([[]]).words.word.tolist() == []
 
 
 def test_a_grammar_with_unary_rules_has_no_charts(grammar: Grammar) -> None:
@@ -293,22 +281,6 @@ def test_weights_of_words_are_those_of_their_leaf_rules(grammar: Grammar) -> Non
     same(weights_of(sentence, placed([(S, (A, 0), (B, 0))])), expected)
 
 
-def test_weights_of_all_trees_of_a_forest_add_up_to_its_own() -> None:
-    """Unpruned: of all derivations, scored one by one."""
-    grammar = training(replace(OPTIONS, threshold=0.0, beam=0.0)).estimate()
-    grammar = replace(grammar, seen=np.ones_like(grammar.seen))
-    words = ["both"] * 4
-    charts = grammar.charts([words])
-    sentence, (spans,) = charts.grammar, charts.spans
-    assert spans is not None
-    total = total_weight(sentence.latent, spans.forest, inside(sentence.latent, spans.forest))
-    derivations = n_best_derivations(spans.forest, np.zeros(spans.forest.n_edges), 1000)
-    trees = [nested(derivation.tree(spans.forest, sentence.latent.rules))[0] for derivation in derivations]
-    assert len(set(map(str, trees))) == len(trees) == 6
-    weight = weights_of(grammar.for_sentences([words] * len(trees)), placed(trees))
-    assert (weight.sign * np.exp(weight.log)).sum() == pytest.approx(total.sign[0] * np.exp(total.log[0]))
-
-
 def test_what_is_unknown_has_weight_zero(grammar: Grammar) -> None:
     trees: list[Tree] = [(S, (B, 2), (B, 2)), (S, (A, 0), (7, 2)), (7, (A, 0), (B, 2)), (S, (A, 0), (B, 2)), (S, 0)]
     weight = weights_of(grammar.for_sentences(words_of(trees)), placed(trees))
@@ -316,14 +288,41 @@ def test_what_is_unknown_has_weight_zero(grammar: Grammar) -> None:
     assert np.isneginf(weight.log[[0, 1, 2, 4]]).all()
 
 
-def test_charts_have_fewer_leaf_rules_than_scores(grammar: Grammar) -> None:
-    """Unlikely tags of unseen words are left out of charts, never of scores."""
-    options = grammar.options
-    picky = replace(grammar, options=replace(options, lexicon=replace(options.lexicon, min_expected=1.0)))
-    sentence = picky.for_sentences([["unheard"]])
-    of_word = sentence.latent.rules.leaf[:, 1] == sentence.words.word[0]
-    assert sentence.latent.rules.leaf[of_word, 0].tolist() == [A, B]
-    assert np.count_nonzero(sentence.words.likely[of_word]) == 1
+# ---------------------------------------------------------------------------------------------------------------------
+# Sums over trees, and judges
+
+
+def test_sums_of_trees_make_the_grammar_that_all_trees_make() -> None:
+    """Whatever the order in which trees come, and with trees that are taken away again, which had a symbol more."""
+    options = replace(OPTIONS, estimator=EstimatorOptions("clusters-em", n_states=2))
+    start = training(options, unseen=False).estimate()
+    found = []
+    for parts in ([SENTENCES * 10], [SENTENCES * 4, [(3, (A, 1), (B, 5))], SENTENCES * 6]):
+        sums = GrammarSums(start)
+        for name in ("C", "cow")[: len(parts) - 1]:
+            (sums.symbols if name == "C" else sums.words).add(Named(name) if name == "C" else name)
+        for part in parts:
+            sums.add(columns(part))
+        if len(parts) > 1:
+            sums.add(columns(parts[1]), -1.0)
+        found.append(sums.estimate())
+    for name in ("coarse", "operators"):
+        one, other = (numbers_of(getattr(grammar, name)) for grammar in found)
+        same_numbers(other, one, rtol=1e-9, atol=1e-12)
+    same_numbers(numbers_of(found[0].coarse), numbers_of(start.coarse), rtol=1e-9)
+    trees = Forest.of_trees(columns(SENTENCES), start.operators.rules)
+    before, after = (tree_weights(grammar.operators, trees).log.sum() for grammar in (start, found[0]))
+    assert after == pytest.approx(before, abs=0.2)  # one iteration of EM after many
+
+
+def test_trees_of_weight_zero_are_not_there_for_judges_either() -> None:
+    estimator = EstimatorOptions("clusters-em", n_states=2, iterations=1)
+    options = ConstituencyOptions(estimator, spans=SpanOptions(folds=2, iterations=3))
+    trees = toy_treebank(40)
+    expected = ConstituencyModel.train(trees[:20], options)
+    found = ConstituencyModel.train(trees, options, weights=[1.0] * 20 + [0.0] * 20)
+    assert expected.spans is not None and found.spans is not None
+    np.testing.assert_allclose(found.spans.weights, expected.spans.weights)
 
 
 @pytest.mark.parametrize("tags", [np.array([10**6, 0]), np.array([-5, 0]), np.array([0])])

@@ -11,29 +11,17 @@ from spectral_latent.grammar._coarse import CoarseGrammar, Neighbours, OutsideEs
 from spectral_latent.grammar._inside_chart import inside_chart
 from spectral_latent.grammar.forests import SpanForest, prune_chart
 from spectral_latent.inference import inside, marginals, outside
-from spectral_latent.operators import ObservableOperators, Tensor
-from spectral_latent.trees import Rules
-from tests.grammar.test_forests import leaves_of, scores_of
+from spectral_latent.operators import ObservableOperators
+from tests.grammar.test_forests import leaves_of, one_state, scores_of
 
 TREES = 5  # symbols: 0 and 1 over phrases, 2 over both, 3 and 4 over words
 TAGS = np.array([-1, -1, 0, 1, 0])
 
 
-def operators_of(
-    n_symbols: int, root: dict[int, float], leaf: dict[tuple[int, int], float], binary: dict[tuple[int, ...], float]
-) -> ObservableOperators:
-    """Operators with one state a symbol."""
-    roots = np.array([[root.get(a, 0.0)] for a in range(n_symbols)])
-    rules = Rules(np.array(sorted(leaf)), np.empty((0, 2), dtype=np.int64), np.array(sorted(binary)))
-    tensors = [Tensor.of_dense(np.full((1, 1, 1), binary[rule])) for rule in sorted(binary)]
-    weights = np.array([[leaf[rule]] for rule in sorted(leaf)])
-    return ObservableOperators(rules, np.ones(n_symbols, dtype=np.int64), roots, weights, np.empty((0, 1, 1)), tensors)
-
-
 def finite_grammar() -> ObservableOperators:
     """A PCFG of finitely many trees; word x stands for symbol x alone."""
     binary = {(0, 1, 3): 0.3, (0, 4, 1): 0.5, (0, 1, 2): 0.2, (1, 2, 4): 0.6, (1, 3, 3): 0.4, (2, 3, 4): 0.25}
-    return operators_of(TREES, {0: 0.9, 1: 0.1}, {(2, 2): 0.75, (3, 3): 1.0, (4, 4): 1.0}, binary)
+    return one_state(TREES, {0: 0.9, 1: 0.1}, {(2, 2): 0.75, (3, 3): 1.0, (4, 4): 1.0}, binary)
 
 
 def trees_below(operators: ObservableOperators, symbol: int) -> list[tuple[float, list[tuple[int, int, int]]]]:
@@ -97,7 +85,7 @@ def test_a_symbol_may_stand_beside_any_tag() -> None:
 def test_symbols_that_are_in_no_tree_are_in_no_chart() -> None:
     """Trees may weigh nothing, and so may their symbols."""
     binary = {(0, 2, 3): 1.0, (1, 2, 3): 1.0}
-    operators = operators_of(4, {0: 1.0}, {(2, 2): 1.0, (3, 3): 1.0}, binary)
+    operators = one_state(4, {0: 1.0}, {(2, 2): 1.0, (3, 3): 1.0}, binary)
     prior = np.array([1.0, 0.0, 1.0, 1.0]) / 3
     grammar, leaves = CoarseGrammar.of(operators, prior), leaves_of(operators, np.array([2, 3]))
     estimates = OutsideEstimates.compute(Neighbours.compute(operators, prior, np.array([-1, -1, 0, 1])), leaves, 1e-5)
@@ -116,7 +104,7 @@ def chain(rng: np.random.Generator, n_tags: int, n_words: int) -> tuple[Observab
     binary = {(n_tags + t, t, n_tags + u): goes_on[t, u] for t in range(n_tags) for u in range(n_tags)}
     leaf = {(t, x): words[t, x] for t in range(n_tags) for x in range(n_words)}
     leaf |= {(n_tags + t, x): goes_on[t, n_tags] * words[t, x] for t in range(n_tags) for x in range(n_words)}
-    operators = operators_of(2 * n_tags, dict(enumerate(start, n_tags)), leaf, binary)
+    operators = one_state(2 * n_tags, dict(enumerate(start, n_tags)), leaf, binary)
     # Expected visits of each tag, and how many of them are followed by another.
     visits = np.linalg.solve(np.eye(n_tags) - goes_on[:, :n_tags].T, start)
     prior = np.append(visits * goes_on[:, :n_tags].sum(axis=1), visits)

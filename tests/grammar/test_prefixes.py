@@ -118,14 +118,6 @@ def test_next_words_are_ratios_of_prefixes(binary: float) -> None:
     np.testing.assert_allclose(entropies(found, "bits"), -(found * np.log2(np.maximum(found, 1e-300))).sum(axis=1))
 
 
-def test_repetition_by_hand() -> None:
-    """S → S S (q) | a (p): k words begin sentences of k or more; p and q change places if all is to end, and q > p."""
-    for q in (0.25, 0.75):
-        found = repetition(q, 3)
-        np.testing.assert_allclose(np.exp(found.words), [1.0, 1.0, 0.25, 0.25 - 0.25 * 0.75**2], rtol=1e-9)
-        np.testing.assert_allclose(np.exp(found.sentence), 2 * 0.25**2 * 0.75**3, rtol=1e-9)
-
-
 def test_tags_are_those_that_a_word_may_have() -> None:
     """Words 0 and 1 have one tag each; word 2 has both, which is no surprise where a sentence cannot end."""
     rules = {"leaf": [(1, 0), (1, 2), (2, 1), (2, 2)], "unary": [], "binary": [(0, 1, 2), (0, 1, 0)]}

@@ -166,8 +166,8 @@ def test_constraints_filter_the_trees(subject: Subject, words: list[str]) -> Non
 
 @by_subject
 def test_samples_have_the_probabilities_of_inputs(subject: Subject) -> None:
-    """Of 4,000 samples, the shares of short inputs differ from p by at most 4.5 standard errors."""
-    n = 4_000
+    """Of 1,500 samples, the shares of short inputs differ from p by at most 4.5 standard errors."""
+    n = 1_500
     drawn = subject.model.sample(n, np.random.default_rng(3))
     counts = Counter(tuple(subject.words(tree)) for tree in drawn)
     common = [words for words, count in counts.most_common(8) if len(words) <= 5]

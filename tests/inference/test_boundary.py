@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.inference import (
@@ -183,11 +183,11 @@ def contracted(array: np.ndarray, below: list[np.ndarray]) -> np.ndarray:
 
 
 @st.composite
-def operators_and_forest(draw: st.DrawFn) -> tuple[ObservableOperators, Forest]:
-    """Random operators, and the forest of one or two sentences with some edges of rule -1."""
+def operators_and_forest(draw: st.DrawFn, most: int = 2) -> tuple[ObservableOperators, Forest]:
+    """Random operators, and the forest of a few sentences with some edges of rule -1."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     model = random_numbers(rng, [2, 3, 1], RULES)
-    sentences = draw(st.lists(st.lists(st.integers(0, 1), min_size=1, max_size=3), min_size=1, max_size=2))
+    sentences = draw(st.lists(st.lists(st.integers(0, 1), min_size=1, max_size=3), min_size=1, max_size=most))
     return model.operators(), cky_forest(model, sentences, rng=rng if draw(st.booleans()) else None).forest
 
 
@@ -211,7 +211,6 @@ def close(found: np.ndarray, expected: np.ndarray) -> bool:
 
 
 @given(spoilt_forest())
-@settings(max_examples=100)
 def test_passes_refuse_a_forest_or_agree_with_plain_python(case: tuple[ObservableOperators, Forest]) -> None:
     operators, forest = case
     expected = verdict(lambda: Passes(operators, forest))
@@ -250,7 +249,6 @@ def test_passes_refuse_a_forest_or_agree_with_plain_python(case: tuple[Observabl
 
 
 @given(spoilt_forest(), st.integers(0, 2**32 - 1))
-@settings(max_examples=100)
 def test_decoders_refuse_a_forest_or_agree_with_plain_python(
     case: tuple[ObservableOperators, Forest], seed: int
 ) -> None:
@@ -284,13 +282,11 @@ def test_decoders_refuse_a_forest_or_agree_with_plain_python(
             assert derivation.tree(forest, operators.rules).n_nodes == len(derivation.edges)
 
 
-@given(operators_and_forest(), st.data())
+@given(operators_and_forest(most=1), st.data())
 def test_a_derivation_is_a_tree_of_its_forest_or_refused(
     case: tuple[ObservableOperators, Forest], data: st.DataObject
 ) -> None:
     operators, forest = case
-    roots = np.array([at for at, k in zip(forest.root, forest.component, strict=True) if k == 0])
-    forest = forest if forest.n_components == 1 else first_component(forest, roots)
     best = best_derivation(forest, np.zeros(forest.n_edges))
     assert best is not None
     edges = best.edges.copy()
@@ -305,22 +301,8 @@ def test_a_derivation_is_a_tree_of_its_forest_or_refused(
     assert tree.symbol.tolist() == forest.symbol[forest.item[edges]].tolist()
 
 
-def first_component(forest: Forest, roots: np.ndarray) -> Forest:
-    n_items = int(roots.max()) + 1
-    n_edges = forest.start[n_items]
-    return Forest(
-        forest.symbol[:n_items],
-        forest.start[: n_items + 1],
-        forest.rule[:n_edges],
-        forest.left[:n_edges],
-        forest.right[:n_edges],
-        roots,
-        np.zeros_like(roots),
-    )
-
-
 # ---------------------------------------------------------------------------------------------------------------------
-# Messages, vectors, weights and operators
+# Vectors, weights and operators
 
 
 def small() -> tuple[ObservableOperators, Forest]:
@@ -330,12 +312,6 @@ def small() -> tuple[ObservableOperators, Forest]:
     operators = ObservableOperators(rules, np.array([1, 1]), *arrays, [Tensor.of_dense(np.ones((1, 1, 1)))])
     columns = ([1, 1, 0], [0, 1, 2, 3], [0, 0, 0], [-1, -1, 0], [-1, -1, 1], [2], [0])
     return operators, Forest(*map(np.array, columns))
-
-
-def test_the_message_names_item_and_edge() -> None:
-    operators, forest = small()
-    with pytest.raises(ValueError, match=r"edge 2 of item 2 \(rule 0, children 2 and 1\)"):
-        inside(operators, forest._replace(left=np.array([-1, -1, 2])))
 
 
 def test_a_forest_without_items_and_one_without_roots() -> None:
@@ -385,7 +361,6 @@ def test_weights_of_another_forest_are_refused(weights: Any) -> None:
 
 
 @given(st.data())
-@settings(max_examples=100)
 def test_operators_refuse_their_parts_or_agree_with_plain_python(data: st.DataObject) -> None:
     operators, forest = data.draw(operators_and_forest())
     parts: dict[str, np.ndarray] = {
@@ -419,15 +394,14 @@ def test_operators_refuse_their_parts_or_agree_with_plain_python(data: st.DataOb
 def test_a_tensor_of_another_shape_than_its_rule_is_refused(leg: int) -> None:
     operators, _ = small()
     factors = [np.ones((1, 1)) for _ in range(3)]
-    factors[leg] = np.ones((1, 2))
-    with pytest.raises(ValueError, match="the tensor of binary rule 0 has shape"):
-        replace(operators, binary=[Tensor(*factors)])
-    factors[leg] = np.ones((2, 1))
-    with pytest.raises(ValueError, match="a tensor has"):
-        Tensor(*factors)
     shape = [1, 1, 1]
     shape[leg] = 2
-    with pytest.raises(ValueError, match="a tensor of shape"):
-        replace(operators.binary[0], dense=np.ones(shape))
-    with pytest.raises(ValueError, match="0 tensors for 1 binary rules"):
-        replace(operators, binary=[])
+    wide, tall = ([*factors[:leg], np.ones(size), *factors[leg + 1 :]] for size in ((1, 2), (2, 1)))
+    for refused in (
+        lambda: replace(operators, binary=[Tensor(*wide)]),
+        lambda: Tensor(*tall),
+        lambda: replace(operators.binary[0], dense=np.ones(shape)),
+        lambda: replace(operators, binary=[]),
+    ):
+        with pytest.raises(ValueError, match="tensor"):
+            refused()

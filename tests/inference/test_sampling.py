@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from spectral_latent.inference import SampledTrees, sample_trees, tree_weights
-from spectral_latent.operators import ObservableOperators, Tensor
-from spectral_latent.trees import FloatArray, Forest, Rules, SkeletalTrees
+from spectral_latent.estimation import relative_frequencies
+from spectral_latent.inference import collapse, mean_node_counts, sample_trees
+from spectral_latent.operators import Counts, ObservableOperators, Tensor, Tensors
+from spectral_latent.trees import Rules
 from tests.oracles import change_basis
 
 STATES = np.array([2, 1, 3])
@@ -38,30 +38,6 @@ def random_grammar() -> ObservableOperators:
     return ObservableOperators(RULES, STATES, root, leaf, unary, tensors, probabilities=True)
 
 
-def columns(sampled: SampledTrees) -> list[FloatArray]:
-    trees = sampled.trees
-    return [trees.symbol, trees.left, trees.right, trees.terminal, trees.root, sampled.states]
-
-
-def shapes(trees: SkeletalTrees) -> list[bytes]:
-    """One key per tree: its columns, children counted from its first node."""
-    first = np.concatenate([[0], trees.root[:-1] + 1])[trees.tree]
-    left, right = (np.maximum(child - first, -1) for child in (trees.left, trees.right))
-    table = np.stack([trees.symbol, left, right, trees.terminal], axis=1)
-    return [part.tobytes() for part in np.split(table, trees.root[:-1] + 1)]
-
-
-def test_trees_are_as_frequent_as_they_are_probable() -> None:
-    operators, n = random_grammar(), 20_000
-    trees = sample_trees(operators, n, np.random.default_rng(0)).trees
-    _, first, count = np.unique(np.array(shapes(trees), dtype=object), return_index=True, return_counts=True)
-    expected = n * np.exp(tree_weights(operators, Forest.of_trees(trees, operators.rules)).log[first])
-    common = expected >= 5
-    observed = np.append(count[common], n - count[common].sum())
-    assert common.sum() > 50
-    assert stats.chisquare(observed, np.append(expected[common], n - expected[common].sum())).pvalue > 1e-3
-
-
 def test_states_and_rules_are_as_frequent_as_they_are_probable() -> None:
     operators = random_grammar()
     trees, states = sample_trees(operators, 20_000, np.random.default_rng(5))
@@ -77,12 +53,6 @@ def test_states_and_rules_are_as_frequent_as_they_are_probable() -> None:
         exact = operators.binary[r].to_dense()
         error = np.sqrt(exact * (1 - exact) / visits)
         assert (np.abs(counts / visits - exact) <= 5 * error + 1e-12).all()
-
-
-def test_the_same_seed_gives_the_same_trees() -> None:
-    draws = [columns(sample_trees(random_grammar(), 100, np.random.default_rng(seed))) for seed in (7, 7, 8)]
-    assert all(np.array_equal(a, b) for a, b in zip(draws[0], draws[1], strict=True))
-    assert not np.array_equal(draws[0][0], draws[2][0])
 
 
 def test_deep_trees() -> None:
@@ -105,21 +75,85 @@ def test_deep_trees() -> None:
 
 def test_only_probabilities_are_sampled_from() -> None:
     grammar, rng = random_grammar(), np.random.default_rng(0)
+    for changed in (
+        change_basis(grammar, [np.eye(m) for m in STATES]),
+        replace(grammar, leaf=grammar.leaf * [[1], [1.1], [1.1], [1], [1]]),
+        replace(grammar, binary=[grammar.binary[0].scale(-1.0), *grammar.binary[1:]]),
+        replace(grammar, leaf=np.where(RULES.leaf[:, :1] == 2, np.nan, grammar.leaf)),
+        replace(grammar, root=grammar.root * 0.5),
+    ):
+        with pytest.raises(ValueError):
+            sample_trees(changed, 1, rng)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Mean counts of nodes and collapsed grammars, against large samples and by hand
+
+MEANS_RULES = Rules(
+    leaf=np.array([[0, 0], [1, 1], [2, 0]]), unary=np.array([[0, 1], [2, 2]]), binary=np.array([[0, 0, 1], [1, 1, 1]])
+)
+
+
+def growing_grammar() -> ObservableOperators:
+    """Two states for symbols 0 and 1; symbol 2 is never reached and would grow for ever."""
+    growing = np.array([[[0.1, 0.2], [0.0, 0.1]], [[0.0, 0.0], [0.3, 0.0]]])
+    pairing = np.array([[[0.1, 0.0], [0.0, 0.0]], [[0.0, 0.2], [0.0, 0.1]]])
+    binary = [Tensor.of_dense(full) for full in (growing, pairing)]
+    return ObservableOperators(
+        MEANS_RULES,
+        states=np.array([2, 2, 1]),
+        root=np.array([[0.6, 0.4], [0.0, 0.0], [0.0, 0.0]]),
+        leaf=np.array([[0.3, 0.5], [0.9, 0.7], [0.0, 0.0]]),
+        unary=np.array([[[0.1, 0.2], [0.2, 0.0]], [[1.0, 0.0], [0.0, 0.0]]]),
+        binary=binary,
+        probabilities=True,
+    )
+
+
+def test_mean_node_counts_are_the_means_of_a_sample() -> None:
+    n = 20_000
+    trees, states = sample_trees(growing_grammar(), n, np.random.default_rng(0))
+    counts = np.zeros((n, 3, 2))
+    np.add.at(counts, (trees.tree, trees.symbol, states), 1)
+    error = counts.std(axis=0) / np.sqrt(n)
+    assert (np.abs(counts.mean(axis=0) - mean_node_counts(growing_grammar())) <= 4.5 * error).all()
+
+
+def test_the_collapsed_grammar_has_the_relative_frequencies_of_a_sample() -> None:
+    trees = sample_trees(growing_grammar(), 20_000, np.random.default_rng(1)).trees
+    counted, exact = relative_frequencies(Counts.of_trees(trees)), collapse(growing_grammar())
+    reached = MEANS_RULES.leaf[:, 0] < 2
+    assert counted.leaf == pytest.approx(exact.leaf[reached], abs=0.01)
+    assert counted.unary == pytest.approx(exact.unary[:1], abs=0.01)
+    for ours, theirs in zip(counted.binary, exact.binary, strict=True):
+        assert ours.to_dense() == pytest.approx(theirs.to_dense(), abs=0.01)
+
+
+def test_what_has_no_mean_node_counts() -> None:
+    with pytest.raises(ValueError, match="infinite"):
+        mean_node_counts(replace(growing_grammar(), root=np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0]])))
     with pytest.raises(ValueError, match="basis"):
-        sample_trees(change_basis(grammar, [np.eye(m) for m in STATES]), 1, rng)
-    with pytest.raises(ValueError, match="symbol 1 in state 0"):
-        sample_trees(replace(grammar, leaf=grammar.leaf * [[1], [1.1], [1.1], [1], [1]]), 1, rng)
-    with pytest.raises(ValueError, match="negative"):
-        sample_trees(replace(grammar, binary=[grammar.binary[0].scale(-1.0), *grammar.binary[1:]]), 1, rng)
-    with pytest.raises(ValueError, match="symbol 2 in state 0"):
-        sample_trees(replace(grammar, leaf=np.where(RULES.leaf[:, :1] == 2, np.nan, grammar.leaf)), 1, rng)
-    with pytest.raises(ValueError, match="root"):
-        sample_trees(replace(grammar, root=grammar.root * 0.5), 1, rng)
+        mean_node_counts(replace(growing_grammar(), probabilities=False))
 
 
-def test_root_weights_that_miss_one_by_rounding_are_sampled_from() -> None:
-    """NumPy's own tolerance is narrower, so that they are divided by their sum."""
-    grammar = random_grammar()
-    inexact = sample_trees(replace(grammar, root=grammar.root * (1 + 5e-7)), 20, np.random.default_rng(0))
-    exact = sample_trees(grammar, 20, np.random.default_rng(0))
-    assert all((one == other).all() for one, other in zip(columns(inexact), columns(exact), strict=True))
+@pytest.mark.parametrize("share", [1.0, 1e-3, 1e-14])
+@pytest.mark.parametrize("branching", [0.5, 0.7, 1.0])
+def test_trees_that_are_infinite_on_average_are_refused_however_rare(share: float, branching: float) -> None:
+    """S → a or, with a small share, X; X → X X with a probability of at least 1/2, or else X → a."""
+    rules = Rules(np.array([[0, 0], [1, 0]]), np.array([[0, 1]]), np.array([[1, 1, 1]]))
+
+    def rare(branching: float) -> ObservableOperators:
+        return ObservableOperators(
+            rules,
+            states=np.array([1, 1]),
+            root=np.array([[1.0], [0.0]]),
+            leaf=np.array([[1.0 - share], [1.0 - branching]]),
+            unary=np.array([[[share]]]),
+            binary=Tensors.scalars(np.array([branching])),
+            probabilities=True,
+        )
+
+    with pytest.raises(ValueError, match="infinite"):
+        mean_node_counts(rare(branching))
+    # below the limit, X has 1 / (1 - 2 q) nodes
+    assert mean_node_counts(rare(0.4)) == pytest.approx(np.array([[1.0], [share * 5.0]]))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.estimation import LeafMoments
@@ -117,7 +116,7 @@ option_sets = st.builds(
     LexiconOptions,
     rare_count=st.integers(0, 12),
     back_off_strength=st.floats(0.1, 5),
-    signature_strength=st.floats(0.1, 5),
+    signature_strength=st.sampled_from([0.0, 0.5, 4.0]),
     tag_strength=st.sampled_from([0.0, 1.0, 100.0]),
     mean_strength=st.floats(0, 3),
     min_expected=st.sampled_from([0.0, 1e-3, 0.05]),
@@ -132,7 +131,6 @@ def relabelled(count: dict[tuple[int, int], int]) -> tuple[list[str], dict[tuple
 
 
 @given(counts, option_sets, families, st.sampled_from([0, 1, 3]), st.integers(0, 99))
-@settings(max_examples=50)
 def test_emissions_are_those_of_the_formulas(
     count: dict[tuple[int, int], int], options: LexiconOptions, family: list[int], m: int, seed: int
 ) -> None:
@@ -150,7 +148,6 @@ def test_emissions_are_those_of_the_formulas(
 
 
 @given(st.text(max_size=10), counts)
-@settings(max_examples=40)
 def test_every_word_has_a_terminal_with_a_rule(word: str, count: dict[tuple[int, int], int]) -> None:
     words, count = relabelled(count)
     lexicon = Lexicon(words)
@@ -171,51 +168,10 @@ def test_shares_are_added_up_over_words_before_small_ones_are_left_out() -> None
     assert total[rules[:, 1] == lexicon.unknown] == pytest.approx(np.ones((1, 1)))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The ends of the range
-
-
-def test_unseen_words_have_a_rule_however_many_symbols_share_them() -> None:
-    n = 1500
-    lexicon = Lexicon([f"w{i}x" for i in range(n)])
-    pairs, ones = np.stack([np.arange(n)] * 2, axis=1), np.ones(n)
-    moments = LeafMoments(pairs, ones, ones[:, None], ones, ones[:, None])
-    rules, _ = EmissionSmoothing(lexicon, LexiconOptions(), np.arange(n))(moments)
-    assert lexicon.unknown in rules[:, 1]
-
-
-def test_a_word_of_the_lexicon_that_the_moments_lack_has_a_rule() -> None:
-    lexicon = Lexicon(["the", "cat", "unseen"])
-    moments = moments_of({(0, 0): 1, (1, 1): 1}, 0, 0)
-    rules, _ = EmissionSmoothing(lexicon, LexiconOptions(), np.arange(N_SYMBOLS))(moments)
-    assert lexicon.terminal("unseen") in rules[:, 1]
-
-
-@pytest.mark.parametrize("options", [LexiconOptions(signature_strength=0.0), LexiconOptions(back_off_strength=0.0)])
-def test_back_offs_can_be_switched_off(options: LexiconOptions) -> None:
+def test_back_offs_can_be_switched_off() -> None:
     moments = moments_of({(0, 0): 100, (1, 1): 1}, 0, 0)
-    _, total = EmissionSmoothing(Lexicon(["the", "CAT"]), options, np.arange(N_SYMBOLS))(moments)
+    _, total = EmissionSmoothing(Lexicon(["the", "CAT"]), LexiconOptions(back_off_strength=0.0), np.arange(4))(moments)
     assert np.isfinite(total).all()
-
-
-def test_memory_is_for_the_pairs_that_are_kept() -> None:
-    """Every symbol is paired with every word of its tag; their vectors all together would be the dense table."""
-    n_symbols, n_words, m = 100, 2000, 32
-    rng = np.random.default_rng(0)
-    lexicon = Lexicon([f"w{x}" for x in range(n_words)])
-    options = LexiconOptions(min_expected=0.5)
-    pairs = np.unique(np.stack([rng.integers(0, n_symbols, n_words), np.arange(n_words)], axis=1), axis=0)
-    n = rng.integers(1, 60, n_words).astype(float)
-    total = rng.normal(size=(n_words, m)) * n[:, None]
-    symbol_count = np.bincount(pairs[:, 0], n, minlength=n_symbols)
-    moments = LeafMoments(pairs, n, total, symbol_count, np.ones((n_symbols, m)))
-    tracemalloc.start()
-    rules, _ = EmissionSmoothing(lexicon, options, np.zeros(n_symbols, dtype=np.int64))(moments)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    n_pairs = n_symbols * len(lexicon.terminals)
-    assert len(rules) < n_pairs / 20
-    assert peak < 0.75 * n_pairs * (m + 1) * 8
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
+from scipy.special import log_softmax
 
 from spectral_latent.files import read, write
+from spectral_latent.lexicon.choices import Choices, choice_loss
+from spectral_latent.lexicon.log_linear import Examples, log_linear_weights, penalised_loss
 from spectral_latent.lexicon.spelling import SpellingModel, SpellingOptions
-from spectral_latent.trees import Vocabulary
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=10)  # surrogates and unassigned code points too
 words = st.one_of(any_text, st.text(alphabet="aAbB1-.", max_size=6), st.sampled_from(["walk", "walks", "Walk", "ß"]))
-
-SCRIPTS = {
-    "Latin": (["walking", "talking", "baking", "walked", "talked", "baked"], ["looking", "looked"]),
-    "Arabic": (["مدرسة", "جامعة", "سيارة", "مدرسون", "جامعون", "سيارون"], ["طاولة", "طاولون"]),
-    "Devanagari": (["करना", "चलना", "पढ़ना", "करता", "चलता", "पढ़ता"], ["देखना", "देखता"]),
-    "Han": (["北京市", "上海市", "广州市", "北京人", "上海人", "广州人"], ["南京市", "南京人"]),
-}
 
 
 def random_training(seed: int, n_words: int = 40, n_symbols: int = 4) -> tuple[list[str], tuple[np.ndarray, ...]]:
@@ -33,11 +29,6 @@ def random_training(seed: int, n_words: int = 40, n_symbols: int = 4) -> tuple[l
     n = 3 * len(vocabulary)
     columns = (rng.integers(0, len(vocabulary), n), rng.integers(0, n_symbols, n))
     return vocabulary, (*columns, rng.integers(0, 5, n).astype(float), rng.random(n) < 0.3)
-
-
-def train(seed: int, options: SpellingOptions | None = None) -> SpellingModel:
-    vocabulary, columns = random_training(seed)
-    return SpellingModel.train(vocabulary, *columns, n_symbols=4, options=options)
 
 
 def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty() -> None:
@@ -104,14 +95,6 @@ def test_opening_a_sentence_is_a_feature() -> None:
     assert first[0] > 0.5 > later[0]
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_affixes_are_learned_in_any_script(script: str) -> None:
-    known, unseen = SCRIPTS[script]
-    model = SpellingModel.train(known, np.arange(6), np.array([0, 0, 0, 1, 1, 1]), options=SpellingOptions(penalty=0.1))
-    assert model.posterior(unseen).argmax(axis=1).tolist() == [0, 1]
-
-
-@settings(max_examples=30)
 @given(st.lists(words, max_size=8, unique=True), st.lists(st.tuples(words, st.booleans()), max_size=5), st.data())
 def test_any_words_have_a_distribution(
     vocabulary: list[str], probes: list[tuple[str, bool]], data: st.DataObject
@@ -132,41 +115,109 @@ def test_any_words_have_a_distribution(
     np.testing.assert_array_equal(again.posterior(asked, opens), p)
 
 
-def test_arrays_of_no_model_are_refused() -> None:
-    model, (vocabulary, _) = train(0), random_training(0)
-    stored, settings = write(model)
-    damaged = {
-        "keys": stored["keys"][::-1].copy(),
-        "names.lengths": stored["names.lengths"] * 2,
-        "weights": stored["weights"][1:],
-        "shares.word": stored["shares.word"] + len(vocabulary),
-        "shares.symbol": stored["shares.symbol"] - 1,
-        "shares.share": stored["shares.share"] * np.nan,
-    }
-    for name, array in damaged.items():
-        with pytest.raises(ValueError, match=r"^the array |do not fill|must lie in"):
-            read(SpellingModel, stored | {name: array}, settings, words=vocabulary)
-    for change, message in (
-        ({"words": vocabulary[:-1]}, "words of shares"),
-        ({"shares": model.shares._replace(symbol=model.shares.symbol + model.n_symbols)}, "symbols of shares"),
-        ({"names": Vocabulary(model.names.names[:-1])}, "keys of features"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            replace(model, **change)
+# ---------------------------------------------------------------------------------------------------------------------
+# Log-linear classifiers
 
 
-def test_shares_that_round_to_more_than_one_are_read_again() -> None:
-    counts = np.array([0.1, 0.2, 0.3, 0.7, 0.1, 0.4])
-    opens = np.array([True, False] * 3)
-    zeros = np.zeros(6, dtype=np.int64)
-    model = SpellingModel.train(["walk"], zeros, zeros, counts, opens, n_symbols=2)
-    again = read(SpellingModel, *write(model), words=["walk"])
-    np.testing.assert_array_equal(again.posterior(["walks"]), model.posterior(["walks"]))
+def all_free(features: np.ndarray, target: np.ndarray) -> Examples:
+    return Examples.of(sparse.csr_array(features), sparse.csr_array(target), frequent=0.0)
 
 
-def test_words_without_observations_are_not_known() -> None:
-    observed = SpellingModel.train(["walk", "talk"], np.array([0, 1]), np.array([0, 1]))
-    more = SpellingModel.train(
-        ["walk", "talk", "walks"], np.array([0, 1, 2]), np.array([0, 1, 1]), np.array([1.0, 1.0, 0.0])
-    )
-    np.testing.assert_array_equal(observed.posterior(["walks", "Walk"]), more.posterior(["walks", "Walk"]))
+def dense_loss(weights: np.ndarray, features: np.ndarray, target: np.ndarray, penalty: float) -> float:
+    """The formula, with a matrix for each of its terms."""
+    loss = -(target * log_softmax(features @ weights, axis=1)).sum() + penalty / 2 * (weights**2).sum()
+    return float(loss)
+
+
+def dense_gradient(weights: np.ndarray, features: np.ndarray, target: np.ndarray, penalty: float) -> np.ndarray:
+    """The expectation of each feature under the model, less its sum in the data, plus the penalty."""
+    p = np.exp(log_softmax(features @ weights, axis=1))
+    gradient: np.ndarray = features.T @ (target.sum(axis=1, keepdims=True) * p - target) + penalty * weights
+    return gradient
+
+
+def few_features(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Examples (25, 6) with few features, and one class of four for each."""
+    rng = np.random.default_rng(seed)
+    return rng.random((25, 6)) * (rng.random((25, 6)) < 0.15), np.eye(4)[rng.integers(0, 4, 25)]
+
+
+@pytest.mark.parametrize("frequent", [0.0, 2.0, np.inf])
+@pytest.mark.parametrize("seed", range(2))
+def test_loss_and_gradient_are_the_formulas(seed: int, frequent: float) -> None:
+    features, target = few_features(seed)
+    examples = Examples.of(sparse.csr_array(features), sparse.csr_array(target), frequent)
+    free = ((features.T @ target) > 0) | (features.sum(axis=0) >= frequent)[:, None]
+    rng = np.random.default_rng(seed)
+    flat, penalty = rng.normal(0.0, 10.0, size=np.count_nonzero(free)), rng.random()
+    weights = np.zeros(free.shape)
+    weights[free] = flat
+    loss, gradient = penalised_loss(examples, flat, penalty)
+    assert loss == pytest.approx(dense_loss(weights, features, target, penalty), rel=1e-12)
+    expected = dense_gradient(weights, features, target, penalty)
+    np.testing.assert_allclose(gradient, expected[free], rtol=1e-10, atol=1e-11)
+
+
+def test_scores_may_be_of_any_size() -> None:
+    scores = np.array([[1e30, 0.0, -1e30], [-1e4, -1e4, -1e4], [-690.0, 0.0, -710.0], [-1e-300, 0.0, 1e-17]])
+    for row in scores:
+        for a in range(3):
+            loss, gradient = penalised_loss(all_free(np.ones((1, 1)), np.eye(3)[[a]]), row, 0.0)
+            assert loss == pytest.approx(-log_softmax(row)[a], rel=1e-13)
+            np.testing.assert_allclose(gradient, np.exp(log_softmax(row)) - np.eye(3)[a], rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize("frequent", [0.0, np.inf])
+def test_weights_are_where_the_gradient_is_zero(frequent: float) -> None:
+    """Of all weights, or of those alone that a feature and a class support by occurring together."""
+    features, target = few_features(2)
+    free = ((features.T @ target) > 0) | (frequent == 0.0)
+    found = log_linear_weights(sparse.csr_array(features), sparse.csr_array(target), 0.1, 300, frequent=frequent)
+    weights = found.toarray()
+    np.testing.assert_array_equal(weights != 0, free)
+    gradient = dense_gradient(weights, features, target, 0.1)
+    assert np.abs(gradient[free]).max() < 0.01 < np.abs(gradient[~free]).max(initial=1.0)
+    nearby = [dense_loss(weights + free * step, features, target, 0.1) for step in (0.1, -0.1)]
+    assert dense_loss(weights, features, target, 0.1) < min(nearby)
+
+
+def test_memory_does_not_grow_with_classes_that_features_do_not_have() -> None:
+    size = 100_000  # a matrix of examples and classes would take 80 GB, one of features and classes as much
+    diagonal = sparse.dia_array((np.ones((1, size)), [0]), shape=(size, size)).tocsr()
+    features, target = diagonal[:50], diagonal[:50]
+    found = log_linear_weights(sparse.csr_array(features), sparse.csr_array(target), 0.5, 3, frequent=np.inf)
+    assert found.shape == (size, size) and found.nnz == 50
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Choices
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_choices_have_the_loss_of_the_formula_and_the_gradient_of_finite_differences(alone: bool) -> None:
+    """Each candidate is right or wrong by itself, or one of several is the right one."""
+    rng = np.random.default_rng(1)
+    buckets, log = rng.integers(12, size=(30, 5)).astype(np.int32), rng.normal(size=30)
+    start = np.arange(31) if alone else np.array([0, 3, 4, 10, 18, 30])
+    is_right = rng.random(30) < 0.5 if alone else np.isin(np.arange(30), [1, 3, 9, 18])
+    times = rng.uniform(0.5, 2.0, len(start) - 1)
+    given = Choices.alone(buckets, log, is_right, times) if alone else Choices(buckets, log, is_right, times, start)
+    choices = given.to_learn_from(2.0)
+    point = rng.normal(size=13)
+    expected = 0.35 * (point[:-1] ** 2).sum()
+    for choice, (begin, end) in enumerate(itertools.pairwise(start.tolist())):
+        score = np.exp([point[buckets[at]].sum() + point[-1] * log[at] for at in range(begin, end)])
+        if alone:
+            p = score[0] / (1.0 + score[0])
+            expected -= 2.0 * times[choice] * np.log(p if is_right[begin] else 1.0 - p)
+        elif end > begin + 1 and is_right[begin:end].any():  # else there is nothing to learn
+            expected -= 2.0 * times[choice] * np.log(score[is_right[begin:end]][0] / score.sum())
+    value, gradient = choice_loss(choices, point, penalty=0.7)
+    assert value == pytest.approx(expected)
+    for at in range(13):
+        step = 1e-5 * np.eye(13)[at]
+        ahead, behind = (choice_loss(choices, point + sign * step, 0.7)[0] for sign in (1, -1))
+        assert gradient[at] == pytest.approx((ahead - behind) / 2e-5, abs=1e-6)
+    twice, other = choice_loss(Choices.join([choices, choices]), point, 0.0), choice_loss(choices, point, 0.0)
+    assert twice[0] == pytest.approx(2.0 * other[0])
+    np.testing.assert_allclose(twice[1], 2.0 * other[1])

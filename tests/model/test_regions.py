@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
@@ -49,27 +48,8 @@ def test_regions_of_a_sentence_are_its_parts(model: ConstituencyModel) -> None:
     assert rows[6]["surprisal"] == pytest.approx(second.total[2:].sum())
 
 
-def test_sentences_have_a_region_for_each_word_of_their_text(model: ConstituencyModel) -> None:
-    (item,) = [dict(each) for each in ITEMS if each["text"].startswith("He")]
-    rows = rows_of(model, [item])
-    assert [row["token"] for row in rows] == item["text"].split()
-    assert [row["position"] for row in rows] == [1, 2, 3, 4, 5, 6]
-    assert [item["text"][row["first"] : row["end"]] for row in rows] == item["text"].split()
-    assert [row["words"] for row in rows] == [1, 2, 1, 2, 1, 1]
-    assert sum(row["surprisal"] for row in rows) == pytest.approx(
-        sum(row["surprisal"] for row in rows_of(model, [item], "item"))
-    )
-    assert all(math.isclose(row["surprisal"], row["lexical"] + row["syntactic"]) for row in rows)
-
-
-@pytest.mark.parametrize(
-    ("row", "error", "message"),
-    [
-        ({"item": 1}, ValueError, "row 2 has no column 'text', but item"),
-        ({"text": "It rains.", "words": 2}, ValueError, "'words', which would be overwritten"),
-        ({"text": 2.5}, TypeError, r"row 2 has 2\.5 in the column 'text'"),
-    ],
-)
-def test_wrong_tables(model: ConstituencyModel, row: dict[str, Any], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
+@pytest.mark.parametrize("row", [{"item": 1}, {"text": "It rains.", "words": 2}, {"text": 2.5}])
+def test_wrong_tables(model: ConstituencyModel, row: dict[str, Any]) -> None:
+    """Without the column, with one that would be overwritten, and without a text in it."""
+    with pytest.raises((ValueError, TypeError)):
         rows_of(model, [{"text": "It rains."}, row])

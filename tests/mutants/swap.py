@@ -17,8 +17,8 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
-from numba.core.registry import CPUDispatcher
 
+from spectral_latent._compiled import _Whole
 from tests.mutants.faults import FOLDERS, ROOT, Fault, is_table, names_of
 
 Place: TypeAlias = tuple[str, str]  # the file of a function from the project's folder, and its qualified name
@@ -47,7 +47,7 @@ class Library:
             elif isinstance(function, FunctionType) and function.__code__.co_filename.startswith(f"{ROOT}/"):
                 self.functions[place_of(function.__code__)].append(function)
         self.compiled = {
-            value for module in self.modules for value in vars(module).values() if isinstance(value, CPUDispatcher)
+            value for module in self.modules for value in vars(module).values() if isinstance(value, _Whole)
         }
         self._called_by: defaultdict[Place, set[Place]] = defaultdict(set)
         for place, functions in self.functions.items():
@@ -58,7 +58,7 @@ class Library:
         """List the functions that another one calls by a global name."""
         for name in _names_in(function.__code__):
             value = function.__globals__.get(name)
-            value = value.py_func if isinstance(value, CPUDispatcher) else value
+            value = value._function if isinstance(value, _Whole) else value
             if isinstance(value, FunctionType) and value.__code__.co_filename.startswith(f"{ROOT}/"):
                 yield place_of(value.__code__)
 
@@ -69,6 +69,9 @@ class Library:
         """
         if is_table(fault.unit):
             names, own = names_of(fault.unit), vars(self.module(fault))
+            for node in filter(is_table, fault.tree.body):  # and the tables that are made of it
+                if names & {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}:
+                    names |= names_of(node)
             places = {
                 place
                 for place, functions in self.functions.items()
@@ -84,8 +87,8 @@ class Library:
             for place in self._called_by[waiting.pop()] - within:
                 within.add(place)
                 waiting.append(place)
-        compiled = {each for each in self.compiled if place_of(each.py_func.__code__) in within}
-        of_compiled = {place_of(each.py_func.__code__) for each in compiled}
+        compiled = {each for each in self.compiled if place_of(each._function.__code__) in within}
+        of_compiled = {place_of(each._function.__code__) for each in compiled}
         return places.union(*(self._called_by[place] for place in of_compiled)), compiled
 
     def module(self, fault: Fault) -> ModuleType:
@@ -112,8 +115,8 @@ class Library:
             kept.cache_clear()
         for module in self.modules:
             for name, value in list(vars(module).items()):
-                if isinstance(value, CPUDispatcher) and value in compiled:
-                    setattr(module, name, plain(value.py_func))
+                if isinstance(value, _Whole) and value in compiled:
+                    setattr(module, name, plain(value._function))
 
     def put(self, fault: Fault) -> None:
         """Change the functions or the values that have a fault."""

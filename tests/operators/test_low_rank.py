@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.estimation._estimators import low_rank_operators
-from spectral_latent.inference import tree_weights
-from spectral_latent.operators import ObservableOperators, Tensor, Tensors, low_rank_tensor
-from spectral_latent.trees import Forest
-from tests.oracles import all_rules, columns, random_lpcfg
+from spectral_latent.operators import ObservableOperators, Tensor, low_rank_tensor
+from tests.oracles import all_rules, random_lpcfg
 
 seeds = st.integers(0, 2**32 - 1)
 shapes = st.tuples(*[st.integers(3, 7)] * 3)  # a term is smaller than the tensor
@@ -33,20 +29,6 @@ def mixture(rng: np.random.Generator, shape: tuple[int, ...], n: int, peaked: fl
 
 def low_rank(full: np.ndarray, rank: int) -> np.ndarray:
     return low_rank_tensor(Tensor.of_dense(full), rank).to_dense()
-
-
-def fitted(full: np.ndarray, rank: int, seed: int, rounds: int = 300) -> np.ndarray:
-    """Expectation maximisation of all legs at once from a random start, with the posteriors of the terms in memory."""
-    rng = np.random.default_rng(seed)
-    mass = np.full(rank, full.sum() / rank)
-    legs = [rng.dirichlet(np.ones(m), size=rank) for m in full.shape]
-    for _ in range(rounds):
-        joint = np.einsum("q,qi,qj,qk->qijk", mass, *legs)
-        counts = full * joint / np.maximum(joint.sum(axis=0), 1e-300)
-        mass = counts.sum(axis=(1, 2, 3))
-        sums = [counts.sum(axis=axes) for axes in ((2, 3), (1, 3), (1, 2))]
-        legs = [total / np.maximum(mass, 1e-300)[:, None] for total in sums]
-    return np.einsum("q,qi,qj,qk->ijk", mass, *legs)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -85,31 +67,8 @@ def test_sums_of_the_parents_states_stay(seed: int, shape: tuple[int, int, int],
     assert min(factor.min(initial=0.0) for factor in (near.first, near.second, near.third)) >= 0.0
 
 
-def test_states_that_are_never_used_change_nothing() -> None:
-    """Indices at which a tensor is zero everywhere are left out."""
-    full = mixture(np.random.default_rng(1), (6, 7, 8), 9, peaked=1.0).to_dense()
-    larger = np.zeros((18, 21, 24))
-    larger[2::3, ::3, 1::3] = full
-    near = low_rank(larger, 3)
-    np.testing.assert_allclose(near[2::3, ::3, 1::3], low_rank(full, 3), rtol=1e-9)
-    assert near.sum() == pytest.approx(full.sum())
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # How close it is
-
-
-def test_more_terms_are_closer() -> None:
-    full = mixture(np.random.default_rng(0), (12, 12, 12), 30).to_dense()
-    found = [divergence(full, low_rank(full, rank)) for rank in (1, 2, 4, 8, 16)]
-    assert found == sorted(found, reverse=True)
-    assert found[-1] < 0.2 * found[0]
-
-
-def test_about_as_close_as_mixtures_fitted_for_long_from_random_starts() -> None:
-    full = mixture(np.random.default_rng(0), (8, 9, 10), 12).to_dense()
-    others = [divergence(full, fitted(full, 4, start)) for start in range(5)]
-    assert divergence(full, low_rank(full, 4)) < 1.2 * float(np.median(others))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -123,7 +82,7 @@ def test_what_would_not_be_smaller_stays() -> None:
 
 
 def test_negative_numbers_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"negative numbers.* use an estimator of probabilities"):
+    with pytest.raises(ValueError, match="negative numbers"):
         low_rank_tensor(Tensor.of_dense(-np.ones((4, 4, 4))), 1)
 
 
@@ -139,12 +98,3 @@ def grammar(seed: int) -> ObservableOperators:
 def test_rules_of_every_state_still_sum_to_one(seed: int, rank: int) -> None:
     near = low_rank_operators(grammar(seed), rank)
     assert near.sums() == pytest.approx((np.arange(6) < near.states[:, None]).astype(float))
-
-
-def test_parsing_uses_the_terms_as_they_are() -> None:
-    near = low_rank_operators(grammar(1), 2)
-    tree = columns([(0, (0, (0, 1), (1, 0)), (1, (1, 1), (0, 0)))])
-    assert near.packed.terms.max() == 2
-    forest = Forest.of_trees(tree, near.rules)
-    dense = replace(near, binary=Tensors.of(Tensor.of_dense(tensor.to_dense()) for tensor in near.binary))
-    assert tree_weights(near, forest).log == pytest.approx(tree_weights(dense, forest).log)

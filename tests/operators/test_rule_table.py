@@ -10,8 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators
-from tests.oracles import Numbers, numbers_of, random_numbers, rules_of, same_numbers, tree_strategy
+from spectral_latent.inference import tree_weights
+from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators, Tensor
+from spectral_latent.trees import Forest, Rules, SkeletalTrees
+from tests.oracles import (
+    Lpcfg,
+    Numbers,
+    change_basis,
+    columns,
+    numbers_of,
+    random_numbers,
+    rules_of,
+    same_numbers,
+    tree_strategy,
+)
 
 seeds = st.integers(0, 2**32 - 1)
 treebanks = st.lists(tree_strategy(max_leaves=8), min_size=1, max_size=5)
@@ -110,25 +122,105 @@ def test_tables_of_other_states_cannot_be_added(states: list[int]) -> None:
             one + two
 
 
-def test_sums_with_a_table_of_fewer_symbols() -> None:
-    """States of the symbols of both tables must agree; those of further symbols are free."""
-    one, both = random_table([(0, 0)], 0), random_table([(0, (1, 0), (2, 0))], 1)
-    first = replace(one, states=one.states[:1], root=one.root[:1])
-    root = np.where(np.arange(len(one.root))[:, None] < 1, one.root, 0.0)
-    expected = numbers_of(replace(one, root=root) + both)
-    for total in (first + both, both + first):
-        same_numbers(numbers_of(total), expected, atol=1e-12)
+@given(treebanks, seeds)
+def test_expected_counts_keep_their_numbers_when_factors_are_normalised(trees: list[tuple], seed: int) -> None:
+    """Terms that no tree uses count nothing; sums of counts have sums of log-likelihoods."""
+    drawn = random_table(trees, seed, ExpectedCounts, positive=True)
+    expected = replace(drawn, log_likelihood=2.0)
+    assert (expected + replace(drawn, log_likelihood=3.0)).log_likelihood == 5.0
+    nothing = replace(expected, binary=expected.binary.with_data(0.0 * expected.binary.data)).counts()
+    for before, after, zero in zip(expected.binary, expected.counts().binary, nothing.binary, strict=True):
+        assert not zero.to_dense().any()
+        assert (before.dense is None) == (after.dense is None)
+        if before.dense is None:
+            for found, own in ((after.second, before.second), (after.third, before.third)):
+                np.testing.assert_allclose(found, own / own.sum(axis=1, keepdims=True))
+            np.testing.assert_allclose(after.first, before.first)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Packed operators and choices of rules, against dense arrays
+
+
+def random_model(trees: list[tuple], seed: int) -> Lpcfg:
+    return random_numbers(np.random.default_rng(seed), STATES, rules_of(trees))
 
 
 @given(treebanks, seeds)
-def test_expected_counts_keep_their_numbers_when_factors_are_normalised(trees: list[tuple], seed: int) -> None:
-    expected = random_table(trees, seed, ExpectedCounts, positive=True)
-    terms = [tensor for tensor in expected.binary if tensor.dense is None]
-    for before, after in zip(expected.binary, expected.counts().binary, strict=True):
-        if before.dense is None:
-            np.testing.assert_allclose(after.second.sum(axis=1), 1.0)
-            np.testing.assert_allclose(after.third.sum(axis=1), 1.0)
-            shares = before.second / before.second.sum(axis=1, keepdims=True)
-            np.testing.assert_allclose(after.second, shares)
-            np.testing.assert_allclose(after.first, before.first)
-    assert len(terms) == sum(tensor.dense is None for tensor in expected.counts().binary)
+def test_packed_blocks_hold_the_arrays_that_the_table_describes(trees: list[tuple], seed: int) -> None:
+    """(m_a, Q) first; of factors, (Q, m_b) and (Q, m_c) follow."""
+    model = random_model(trees, seed)
+    packed = model.operators().packed
+    assert packed.offset[-1] == len(packed.data)
+    for r, rule in enumerate(sorted(model.t)):
+        m_a, m_b, m_c = (STATES[a] for a in rule)
+        block = packed.data[packed.offset[r] : packed.offset[r + 1]]
+        q = int(packed.terms[r])
+        if q:
+            matrix, second, third = np.split(block, [q * m_a, q * (m_a + m_b)])
+            found = np.einsum("aq,qb,qc->abc", matrix.reshape(m_a, q), second.reshape(q, m_b), third.reshape(q, m_c))
+        else:
+            found = block.reshape(m_a, m_b, m_c)
+        assert found == pytest.approx(model.t[rule], rel=1e-12, abs=1e-12)
+
+
+@given(treebanks, seeds)
+def test_other_leaf_rules_leave_all_else_as_it_is(trees: list[tuple], seed: int) -> None:
+    """The tensors are not packed again."""
+    operators = random_model(trees, seed).operators()
+    rules, leaf = np.array([[0, 7], [2, 9]]), np.random.default_rng(seed).normal(size=(2, max(STATES)))
+    changed = operators.with_leaf_rules(rules, leaf)
+    assert changed.binary is operators.binary
+    for name, array in changed.packed._asdict().items():
+        np.testing.assert_array_equal(array, leaf if name == "leaf" else getattr(operators.packed, name))
+    np.testing.assert_array_equal(changed.rules.leaf, rules)
+    assert operators.rules.leaf is not changed.rules.leaf and len(operators.leaf) == len(operators.rules.leaf)
+
+
+@pytest.mark.parametrize("rules", [[[1, 0]], [[0, 0, 0]], [[0.0, 0.0]], [[0, 0], [0, 1]]])
+def test_other_leaf_rules_that_do_not_fit_are_refused(rules: list[list[int]]) -> None:
+    own = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.empty((0, 3), int))
+    operators = ObservableOperators(own, np.array([1]), np.ones((1, 1)), np.ones((1, 1)), np.empty((0, 1, 1)), [])
+    for changed, leaf in ((rules, np.ones((1, 1))), ([[0, 0]], np.ones((1, 1), dtype=np.float32))):
+        with pytest.raises(ValueError, match="leaf rules"):
+            operators.with_leaf_rules(np.array(changed), leaf)
+
+
+def test_what_compiled_code_trusts_cannot_be_written_to() -> None:
+    tree = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 1, -1], root=[2])
+    states = np.array([1])
+    dense = Tensor.of_dense(np.ones((1, 1, 1)))
+    given = ObservableOperators(tree.rules, states, np.ones((1, 1)), np.ones((2, 1)), np.empty((0, 1, 1)), [dense])
+    changed = (change_basis(given, [np.eye(1)]), replace(given, leaf=given.leaf))
+    for operators in (given, *changed, given.with_leaf_rules(tree.rules.leaf, given.leaf)):
+        rules, binary = operators.rules, operators.binary
+        columns = (operators.states, rules.leaf, rules.unary, rules.binary, binary.shapes, binary.terms, binary.offset)
+        for column in (*columns, *operators.packed[:-1]):  # the last is no column
+            with pytest.raises(ValueError, match="read-only"):
+                column[...] = 7
+    states[0] = 1  # those of the caller stay as they were
+
+
+@given(treebanks, seeds)
+def test_trees_have_the_same_weight_under_their_own_rules(trees: list[tuple], seed: int) -> None:
+    """Symbols and terminals are numbered anew, in the opposite order."""
+    operators = random_model(trees, seed).operators()
+    part = columns(trees[:1])
+    symbols = np.unique(part.symbol)[::-1].astype(np.int64)
+    terminals = np.unique(part.terminal[part.is_leaf])[::-1].astype(np.int64)
+    symbol_of = {number: at for at, number in enumerate(symbols.tolist())}
+    terminal_of = {number: at for at, number in enumerate(terminals.tolist())} | {-1: -1}
+    renumbered = replace(
+        part,
+        symbol=np.array([symbol_of[number] for number in part.symbol.tolist()]),
+        terminal=np.array([terminal_of[number] for number in part.terminal.tolist()]),
+    )
+    sigma = np.arange(5.0 * len(operators.states)).reshape(-1, 5)
+    few = replace(operators, singular_values=sigma).restrict(renumbered.rules, symbols, terminals)
+    np.testing.assert_array_equal(few.singular_values, sigma[symbols])
+    found = tree_weights(few, Forest.of_trees(renumbered, few.rules))
+    expected = tree_weights(operators, Forest.of_trees(part, operators.rules))
+    assert found.log == pytest.approx(expected.log)
+    assert found.sign == expected.sign
+    with pytest.raises(ValueError, match="lacks"):
+        operators.restrict(renumbered.rules, symbols, terminals + 100)

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.papers.assumptions import AnchorWord, check_assumptions
 from benchmarks.papers.stratos2016 import score_per_word
-from spectral_latent.sequence import HiddenMarkov, Sequences
+from spectral_latent.sequence import Sequences
 from tests.sequence.hmms import draw_strings, paths, random_hmm
 
 TAGGED = [
@@ -39,17 +39,6 @@ def test_anchors_and_shares_by_hand() -> None:
     assert found.anchored_within(2) == pytest.approx(100 * 4 / 6)
 
 
-def test_of_equal_anchors_the_first_is_taken() -> None:
-    found = check_assumptions([[("b", 1), ("a", 1), ("c", 2)]])
-    assert found.anchors == {1: AnchorWord("b", 1, 1), 2: AnchorWord("c", 1, 1)}
-    assert (found.unambiguous_types, found.unambiguous_tokens, found.anchored_tags) == (100.0, 100.0, 100.0)
-
-
-def test_nothing_has_no_anchors() -> None:
-    found = check_assumptions([])
-    assert (found.anchors, found.unambiguous_types, found.anchored_tags, found.anchored_within(3)) == ({}, 0, 0, 0)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_likelihood_by_enumeration(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -57,14 +46,3 @@ def test_likelihood_by_enumeration(seed: int) -> None:
     strings = [x for x in draw_strings(model, 60, rng) if len(x) <= 7]
     expected = sum(math.log(sum(paths(model, x).values())) for x in strings) / sum(map(len, strings))
     assert score_per_word(model, Sequences.of(strings)) == pytest.approx(expected, rel=1e-12)
-
-
-def test_likelihood_of_more_words_than_are_scored_together() -> None:
-    coin = HiddenMarkov(np.ones(1), np.ones((1, 1)), np.full(1, 0.5), np.full((1, 2), 0.5))
-    strings = [[0, 1, 0]] * 3000
-    assert score_per_word(coin, Sequences.of(strings)) == pytest.approx(math.log(0.25))
-
-
-def test_the_impossible_has_no_likelihood() -> None:
-    coin = HiddenMarkov(np.ones(1), np.ones((1, 1)), np.full(1, 0.5), np.array([[1.0, 0.0]]))
-    assert score_per_word(coin, Sequences.of([[0], [1]])) == -math.inf

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,10 +13,8 @@ from benchmarks import accuracy
 from benchmarks._results import tables_in
 from benchmarks.papers import cohen2013, dhillon2012, stratos2016
 from benchmarks.papers.closed_form import paper_options
-from benchmarks.papers.stratos2016 import score_per_word
-from spectral_latent.anchors import AnchorHMM, AnchorOptions, WordTypes
+from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.constituency import ConstituencyOptions
-from spectral_latent.corpora import CorpusError
 from spectral_latent.dependency import DependencyModel, preset
 from spectral_latent.estimation import EM, Decomposition, Random
 from spectral_latent.evaluation import many_to_one, score_attachments
@@ -90,18 +86,6 @@ def test_table_1_of_dhillon2012(
     own = DependencyModel.train(gold[20:], replace(preset("fast")[0], tags="xpos"))
     trees = [[parse.tree.heads for parse in own.parse_nbest(tree.without_tree(), 4)] for tree in gold[:20]]
     assert [[tree.heads for tree, *_ in nbest.candidates] for nbest in learnt.lists[:20]] == trees
-    candidates = [tree for nbest in learnt.lists[:20] for tree, *_ in nbest.candidates]
-    weight = treebank._replace(trees=gold[20:]).train("paper", 2)(candidates)
-    assert (weight.sign != 0).all()
-    assert learnt.log["paper"][: len(candidates)] == pytest.approx(weight.log)
-    assert len(learnt.scores.gains) == len(learnt.log["paper"])
-
-
-def test_trees_without_tags_cannot_be_scored(tmp_path: Path) -> None:
-    path = tmp_path / "bare.conllu"
-    path.write_text("1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
-    with pytest.raises(CorpusError, match="sentence 1 has a word"):
-        dhillon2012.read_trees(str(path))
 
 
 def test_stratos2016(tagged: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,32 +118,3 @@ def test_table_7_has_the_tags_of_the_corpus(tmp_path: Path, capsys: pytest.Captu
     stratos2016.main(["7", str(path), "--methods", "Baum-Welch", "--iterations", "2"])
     ((row,),) = tables_in(capsys.readouterr().out)
     assert (row["method"], row["states"]) == ("Baum-Welch", "4")
-
-
-def test_true_anchors_are_one_for_each_tag_that_has_one(tagged: Path) -> None:
-    corpus = stratos2016.TaggedCorpus.read(str(tagged))
-    model = stratos2016.METHODS["true anchors"].train(corpus, stratos2016.Setting(12, 1))
-    assert isinstance(model, AnchorHMM)
-    tag_of = {
-        word: tag
-        for words, tags in zip(corpus.words, corpus.tags, strict=True)
-        for word, tag in zip(words, tags, strict=True)
-    }
-    assert sorted(tag_of[word] for word in model.anchors) == sorted(set(tag_of.values()))
-
-
-def test_baum_welch_refines_the_anchor_model(tagged: Path) -> None:
-    """Five iterations make the corpus likelier."""
-    corpus = stratos2016.TaggedCorpus.read(str(tagged))
-    setting = stratos2016.Setting(4, 1)
-    found = [stratos2016.METHODS[name].train(corpus, setting) for name in ("anchor", "anchor + Baum-Welch")]
-    hidden = [model.hidden if isinstance(model, AnchorHMM) else model for model in found]
-    before, after = (score_per_word(model, WordTypes.of(corpus.words).sequences) for model in hidden)
-    assert before < after
-
-
-def test_stratos2016_on_the_treebank(require_corpus: Callable[[str], Any], capsys: pytest.CaptureFixture[str]) -> None:
-    require_corpus("treebank")
-    stratos2016.main(["2", "nltk:treebank:dev", "--methods", "anchor + features"])
-    ((row,),) = tables_in(capsys.readouterr().out)
-    assert 50 < float(row["many-to-one"]) < 100

@@ -1,4 +1,4 @@
-"""Columns of trees against the same trees as nested tuples."""
+"""Columns of trees against the same trees as nested tuples, tables of rules and names against dictionaries."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.trees import Rules, SkeletalTrees
-from tests.oracles import children, columns, kind_and_rule, leaves, nested, post_order, rules_of, spans, tree_strategy
+from spectral_latent.trees import Forest, Rules, SkeletalTrees, Vocabulary
+from tests.oracles import children, columns, kind_and_rule, leaves, post_order, rules_of, spans, tree_strategy
 
 treebanks = st.lists(tree_strategy(n_symbols=4, n_terminals=4, max_leaves=9), min_size=1, max_size=5)
 Columns = dict[str, list[int]]
@@ -77,7 +77,6 @@ def build(given: Columns) -> SkeletalTrees:
 
 
 @given(treebanks, st.data())
-@settings(max_examples=150)
 def test_columns_are_refused_exactly_when_they_are_no_treebank(trees: list[tuple], data: st.DataObject) -> None:
     given = as_lists(columns(trees))
     assert is_treebank(given)
@@ -115,11 +114,6 @@ def test_numbers_that_name_nothing_are_refused(start: Columns, change: dict[str,
 
 
 @given(treebanks)
-def test_columns_and_nested_trees_are_inverse(trees: list[tuple]) -> None:
-    assert nested(columns(trees)) == trees
-
-
-@given(treebanks)
 def test_derived_columns_are_those_of_recursion(trees: list[tuple]) -> None:
     skeletal = columns(trees)
     every = list(nodes(trees))
@@ -137,9 +131,10 @@ def test_derived_columns_are_those_of_recursion(trees: list[tuple]) -> None:
         assert getattr(skeletal, f"is_{kind}").tolist() == [kind == mine for mine in kinds]
 
 
-@given(treebanks)
-def test_rules_are_the_distinct_ones_in_order(trees: list[tuple]) -> None:
-    skeletal, expected = columns(trees), rules_of(trees)
+@given(treebanks, treebanks)
+def test_rules_are_the_distinct_ones_in_order(trees: list[tuple], others: list[tuple]) -> None:
+    """Rules of another treebank are found, or -1."""
+    skeletal, expected, table = columns(trees), rules_of(trees), rules_of(others)
     for kind in ("leaf", "unary", "binary"):
         assert list(map(tuple, getattr(skeletal.rules, kind).tolist())) == expected[kind]
     for rule, (*_, node) in zip(skeletal.rule.tolist(), nodes(trees), strict=True):
@@ -149,16 +144,9 @@ def test_rules_are_the_distinct_ones_in_order(trees: list[tuple]) -> None:
     for kind, rows in zip(("leaf", "unary", "binary"), skeletal.rows(), strict=True):
         in_order = [rule for *_, node in nodes(trees) for mine, rule in [kind_and_rule(node)] if mine == kind]
         assert list(map(tuple, rows.tolist())) == in_order
-
-
-@given(treebanks, treebanks)
-def test_rules_of_another_treebank_are_found_or_minus_one(trees: list[tuple], others: list[tuple]) -> None:
-    skeletal, table = columns(trees), rules_of(others)
-    expected = []
-    for *_, node in nodes(trees):
-        kind, rule = kind_and_rule(node)
-        expected.append(table[kind].index(rule) if rule in table[kind] else -1)
-    assert skeletal.rule_in(columns(others).rules).tolist() == expected
+    every = [kind_and_rule(node) for *_, node in nodes(trees)]
+    found = [table[kind].index(rule) if rule in table[kind] else -1 for kind, rule in every]
+    assert skeletal.rule_in(columns(others).rules).tolist() == found
 
 
 @given(treebanks, st.randoms(use_true_random=False))
@@ -223,6 +211,45 @@ def test_rows_are_found_as_a_dictionary_would(given: tuple) -> None:
     assert found.tolist() == [number.get(row, -1) for row in wanted]
 
 
-def test_rows_of_large_numbers_are_found() -> None:
-    table = np.array([[0, 2**40, 2**40], [2**24, 0, 0]])
-    assert Rules.find(table, table).tolist() == [0, 1]
+# ---------------------------------------------------------------------------------------------------------------------
+# Names, and forests of trees
+
+names = st.lists(st.one_of(st.text(max_size=2), st.integers(0, 3), st.tuples(st.text(max_size=1))))
+
+
+@given(names, names)
+def test_a_vocabulary_numbers_names_in_the_order_of_their_coming(first: list, later: list) -> None:
+    vocabulary: Vocabulary = Vocabulary(first)
+    assert [vocabulary.add(name) for name in later] == [vocabulary[name] for name in later]
+    order = list(dict.fromkeys([*first, *later]))
+    assert vocabulary.names == list(vocabulary) == order
+    assert len(vocabulary) == len(order)
+    for number, name in enumerate(order):
+        assert vocabulary[name] == vocabulary.get(name) == number
+        assert name in vocabulary
+
+
+def test_rows_are_told_apart_where_even_ranks_are_too_many_for_64_bits() -> None:
+    n = 70_000  # n⁴ > 2⁶³
+    rng = np.random.default_rng(0)
+    rows = np.stack([rng.permutation(n) for _ in range(4)], axis=1) * 10**9
+    distinct, which = Rules.distinct(rows)
+    assert distinct.tolist() == sorted(rows.tolist())
+    np.testing.assert_array_equal(distinct[which], rows)
+    np.testing.assert_array_equal(Rules.find(distinct, rows[:10]), which[:10])
+
+
+@given(treebanks, treebanks)
+def test_a_tree_is_a_forest_with_one_edge_per_node(trees: list[tuple], others: list[tuple]) -> None:
+    skeletal = columns(trees)
+    for rules in (skeletal.rules, columns(others).rules):
+        forest = Forest.of_trees(skeletal, rules)
+        assert forest.n_items == forest.n_edges == skeletal.n_nodes
+        assert forest.n_components == len(trees)
+        assert forest.start.tolist() == list(range(skeletal.n_nodes + 1))
+        assert forest.symbol.tolist() == skeletal.symbol.tolist()
+        assert forest.rule.tolist() == skeletal.rule_in(rules).tolist()
+        assert forest.left.tolist() == skeletal.left.tolist()
+        assert forest.right.tolist() == skeletal.right.tolist()
+        assert forest.root.tolist() == skeletal.root.tolist()
+        assert forest.component.tolist() == list(range(len(trees)))
