@@ -138,6 +138,10 @@ def test_compiled_code_is_kept_in_private_folders_alone(pipe: Path, tmp_path: Pa
         (tmp_path / f"{mode}").mkdir()
         (tmp_path / f"{mode}").chmod(mode)
         assert _folder_of(str(tmp_path / "sources"), str(tmp_path / f"{mode}")) is None
+    if os.geteuid() == 0:  # only root can give folders away
+        (tmp_path / "of another").mkdir(0o700)
+        os.chown(tmp_path / "of another", 65534, 65534)
+        assert _folder_of(str(tmp_path / "sources"), str(tmp_path / "of another")) is None
     for mode in (0o700, 0o755):
         (tmp_path / f"{mode}").mkdir(mode)
         found = _folder_of(str(tmp_path / "sources"), str(tmp_path / f"{mode}"))

@@ -343,3 +343,10 @@ def test_names_that_cannot_be_saved(name: Hashable, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="cannot be saved"):
         model.save(tmp_path / "model")
     assert not list(tmp_path.iterdir())
+
+
+def test_names_must_fit_the_operators() -> None:
+    (member,) = learnt("spectral").members
+    for names in ({"symbols": member.symbols[:2]}, {"terminals": member.terminals[:1]}):
+        with pytest.raises(ValueError):
+            dataclasses.replace(member, **names)  # type: ignore[arg-type]

@@ -194,3 +194,15 @@ def test_loadings_are_joint_means_over_roots_of_probabilities(seed: int) -> None
 def describe_one(named: NamedOperators, symbol: str) -> list[Direction]:
     (found,) = (directions for directions in describe_directions(named, 100) if directions[0].symbol == symbol)
     return found
+
+
+def test_no_place_loads_on_a_direction_whose_singular_value_is_zero() -> None:
+    sigma = np.ones((3, max(STATES)))
+    sigma[:, -1] = 0.0
+    operators = replace(random_model(0), probabilities=False, singular_values=sigma)
+    named = NamedOperators(operators, ["S", "A", "B"], ["x", "y", "z"], collapse(random_model(0)))
+    for directions in describe_directions(named):
+        for direction in directions:
+            loadings = [loading for _, loading in direction.places]
+            assert all(loading == 0.0 for loading in loadings) == (direction.singular_value == 0.0)
+            assert np.isfinite(loadings).all()

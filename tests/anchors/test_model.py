@@ -95,6 +95,12 @@ def test_anchors_may_be_given() -> None:
     assert list(few.anchors) == found.words[3:1:-1]
 
 
+@pytest.mark.parametrize("wrong", [[], [["a"], []]])
+def test_what_nothing_can_be_learnt_from(wrong: list[list[str]]) -> None:
+    with pytest.raises(EstimationError):
+        AnchorHMM.train(wrong)
+
+
 @pytest.mark.parametrize("anchors", [["the", "zebra"], ["the", "The"], []])
 def test_words_that_cannot_be_anchors(anchors: list[str]) -> None:
     with pytest.raises(EstimationError, match="anchor"):

@@ -22,6 +22,7 @@ from spectral_latent.anchors.training import (
     find_mixtures,
     maximise_likelihood,
 )
+from spectral_latent.estimation import Progress
 from spectral_latent.estimation.simplex import anchors as greedy
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from tests.sequence.hmms import draw_strings
@@ -145,6 +146,20 @@ def test_the_likeliest_model_of_the_population_is_the_true_one() -> None:
     assert one["π"] < 1e-9
     assert one["T"] > 1.5 * three["T"] > 15 * many["T"]
     assert many == pytest.approx(dict.fromkeys(("π", "T", "stop", "O"), 0.0), abs=1e-9)
+
+
+def test_em_without_a_number_of_steps_ends_when_it_gains_nothing() -> None:
+    """The gains of all steps but the last are 1e-8 nats a bigram and more; the duality gap bounds what is left."""
+    truth = anchor_hmm(0, 3, 12)
+    bigrams = count_bigrams(Sequences.of(draw_strings(truth.hidden, 200, np.random.default_rng(0))), 12)
+    mixtures = np.random.default_rng(0).dirichlet(np.full(3, 0.3), 12)
+    share = bigrams.unigrams @ mixtures / bigrams.unigrams.sum()
+    told: list[Progress] = []
+    found = maximise_likelihood(mixtures, bigrams, None, told.append)
+    gains = np.diff([each.score or 0.0 for each in told]) / bigrams.count.sum()
+    assert gains[:-1].min() >= 1e-8 > gains[-1]
+    _, gap = logarithm(found, share, bigrams)
+    assert gap / bigrams.count.sum() < 1e-4
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -212,6 +213,13 @@ def test_a_hidden_markov_model_as_an_automaton(estimator: str) -> None:
     if estimator == "em":
         small = automaton.minimise()
         np.testing.assert_allclose(values(small, data[:50]), values(automaton, data[:50]), atol=1e-9)
+
+
+def test_automata_that_were_not_learnt_are_saved(tmp_path: Path) -> None:
+    for each in (probabilistic(0, 2), WeightedAutomaton.train(["ab", "", "ba"] * 3).minimise(1)):
+        each.save(tmp_path / "model")
+        loaded = WeightedAutomaton.load(tmp_path / "model")
+        assert loaded.options == each.options and values(loaded).tolist() == values(each).tolist()
 
 
 def test_what_cannot_be_learnt_is_refused() -> None:

@@ -57,6 +57,13 @@ def test_an_iteration_is_that_of_sums_over_paths(seed: int, m: int) -> None:
     assert reached == pytest.approx(log_likelihood(Strings.of(ROWS), found))
 
 
+def test_em_ends_alike_however_often_the_strings_occur() -> None:
+    """The tolerance is of a string."""
+    start = draw_automaton(Strings.of(ROWS), 3, 2, 0)
+    one, other = (climb(Strings.of(rows), [start], 500)[0] for rows in (ROWS, ROWS * 100))
+    np.testing.assert_allclose(one.step, other.step, atol=1e-9)
+
+
 def test_the_likelihood_rises_and_smoothing_leaves_no_string_out() -> None:
     strings = Strings.of([tuple(map(SYMBOLS.index, x)) for x in draw(probabilistic(3, 4), 400, 0)])
     start = draw_automaton(strings, 3, 6, 0)
@@ -66,27 +73,38 @@ def test_the_likelihood_rises_and_smoothing_leaves_no_string_out() -> None:
     assert np.isfinite(log_likelihood(Strings.of([(2, 2, 2, 2, 2), (), (0,) * 40]), automaton))
 
 
-@pytest.mark.parametrize(("behind", "goes_on"), [(0.4, True), (0.6, False)])
+@pytest.mark.parametrize(
+    ("behind", "goes_on", "best"),
+    [(0.4, True, "hmm"), (0.6, False, "hmm"), (-0.1, True, "em"), (0.0, True, "spectral")],
+)
 def test_an_estimator_that_is_far_behind_is_given_up(
-    behind: float, goes_on: bool, monkeypatch: pytest.MonkeyPatch
+    behind: float, goes_on: bool, best: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By half a nat a held-out string, among automata with as many states; the likelihoods are made up."""
     rows = [tuple(row) for row in np.random.default_rng(0).integers(0, 2, (400, 10)).tolist()]
     tried: list[tuple[bool, int, int]] = []
 
     def climb(strings: Strings, starts: Iterable[Factorisation], iterations: int, *others: Any, is_markov: bool) -> Any:
-        start = next(iter(starts))
+        start, *more = starts
         tried.append((is_markov, len(start.initial), iterations))
-        return start, (40 * (-5.0 + len(start.initial) / 100 - (0.0 if is_markov else behind)),)
+        gained = len(start.initial) / 100 + iterations / 1e5 + len(more) / 1e5
+        nats = 40 * (-5.0 + gained - (0.0 if is_markov else behind))
+        return start, (nats,) * (1 + len(more))
 
     monkeypatch.setattr(choice, "climb", climb)
-    _, chosen, _ = choice.choose_automaton(
-        rows, 2, AutomatonOptions(random_starts=1), lambda _, strings: np.full(len(strings), -9.0)
+    _, chosen, reached = choice.choose_automaton(
+        rows,
+        2,
+        AutomatonOptions(random_starts=3),
+        lambda _, strings: np.full(len(strings), -4.9 * (best != "spectral")),
     )
     of_em = [(m, iterations) for is_markov, m, iterations in tried if not is_markov]
     assert of_em[0] == (4, 30) and ((16, 30) in of_em) == goes_on
     assert any(iterations > 30 for _, iterations in of_em) == goes_on  # it is among the last
-    assert chosen.estimator == "hmm" and (True, 16, 30) in tried
+    assert chosen.estimator == best and (True, 16, 30) in tried
+    if best != "spectral":
+        assert len(reached) == 3  # of all random starts of the best estimator
+        assert tried[-1] == (best == "hmm", chosen.n_states, 10)  # on all strings, in the end
 
 
 def test_too_few_strings_to_choose(caplog: pytest.LogCaptureFixture) -> None:

@@ -101,6 +101,8 @@ def test_arcs_that_cross(model: DependencyModel) -> None:
     heads = model.parse(sentence, projective=False, constraints=crossing).tree.heads
     assert heads is not None
     assert heads[:2] == (3, 4)
+    with pytest.raises(ValueError, match="n_best"):
+        model.parse_all([sentence], 2, projective=False)
 
 
 def test_known_relations_are_kept(model: DependencyModel) -> None:

@@ -95,6 +95,17 @@ def test_json(lists: list[NBest], data: st.DataObject) -> None:
     assert nbest_format(text) == "json"
 
 
+def test_json_keeps_what_features_need() -> None:
+    """All columns of CoNLL-U up to the relations; comments are not among them."""
+    (sentence,) = parse_conllu(ROWS.format(2, 0))
+    sentence = sentence._replace(feats=("Number=Plur", "_"), relations=("nsubj", "root"), comments=("by hand",))
+    text = text_of([NBest.of([Candidate(sentence, -1.5)], "a")], "json")
+    (nbest,) = parse_nbest(text)
+    assert nbest.candidates[0] == Candidate(sentence._replace(comments=()), -1.5)
+    bare = text_of([NBest.of([Candidate(DependencySentence.of(["Yes"]).with_heads((0,)))])], "json")
+    assert json.loads(bare) == {"sent_id": "1", "words": ["Yes"], "candidates": [{"heads": [0]}]}
+
+
 RUN = "(S1 (NN run))"
 BERKELEY = f"-1.5\t( {RUN} )\n-2.5\t( (S1 (VB run)) )\n\n-Infinity\t(())\n\n-3.25\t((S1 (UH no)))\n"
 

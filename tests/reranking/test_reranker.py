@@ -103,6 +103,23 @@ def test_a_parser_is_the_model_named_latent(tmp_path: Path, model: ConstituencyM
         Reranker.load(tmp_path / "other", parser=model)
 
 
+def test_other_features_and_other_models_are_refused(
+    tmp_path: Path, model: ConstituencyModel, reranker: Reranker
+) -> None:
+    with pytest.raises(ValueError):
+        Reranker(CandidateFeatures(has_heads=False, n_scores=1), reranker.choice)
+    for name in ("base", "a:b", ""):
+        with pytest.raises(ValueError):
+            CandidateFeatures.train(LISTS, {name: model})
+    reranker.save(tmp_path / "file")
+    for models in ({"b": model}, {"latent": model, "b": model}):
+        with pytest.raises(ModelFileError, match="named"):
+            Reranker.load(tmp_path / "file", models)
+    nothing = NBest.of([], words=["dogs"])
+    np.testing.assert_array_equal(reranker.rerank([LISTS[0], nothing]), [1, -1])
+    assert reranker.rescore([nothing]) == [nothing] and len(reranker.rank(nothing)) == 0
+
+
 def test_lists_of_another_formalism(model: ConstituencyModel) -> None:
     words = DependencySentence.of(["cats", "run"], ["NN", "VB"])
     heads = [NBest.of([Candidate(words.with_heads((0, 1)), -1.0), Candidate(words.with_heads((2, 0)), -2.0)])]
@@ -197,6 +214,13 @@ def test_jackknifed_lists_come_from_the_other_folds(model: ConstituencyModel) ->
         expected = parser_nbest(ConstituencyModel.train(others, options), GOLD[begin : begin + 3], 3)
         assert [nbest.candidates for nbest in lists[begin : begin + 3]] == [nbest.candidates for nbest in expected]
     assert [nbest.id for nbest in lists] == list("123456")
+
+
+def test_jackknifed_lists_of_dependencies() -> None:
+    model = DependencyModel.train(HEADS)
+    lists = jackknifed_nbest(model, HEADS, 2, folds=3)
+    expected = parser_nbest(DependencyModel.train(HEADS[2:], model.options), HEADS[:2], 2)
+    assert [nbest.candidates for nbest in lists[:2]] == [nbest.candidates for nbest in expected]
 
 
 @pytest.mark.parametrize("folds", [1, 0, 7])

@@ -90,6 +90,21 @@ def test_known_tags_that_do_not_fit(tagger: LatentTagger) -> None:
     assert tagger.tag(["the", "Zürich"], [None, "D"])[1] == "D"  # never seen, and not with this tag
 
 
+def test_unknown_tags_are_those_that_a_first_tagger_finds() -> None:
+    """Which learns from the sentences whose tags are known."""
+    estimator = EstimatorOptions("clusters-em", n_states=1)
+    hidden = [*CORPUS * 4, [("the", "D"), ("cat", None), ("barks", {"V", "N"})]]
+    found, whole = (
+        train(rows, TaggerOptions(estimator))
+        for train, rows in (
+            (LatentTagger.train_partly, hidden),
+            (LatentTagger.train, [*CORPUS * 4, [("the", "D"), ("cat", "N"), ("barks", "V")]]),
+        )
+    )
+    rows = [row for row in CORPUS if len(row) > 1]
+    np.testing.assert_allclose(found.joint_log_probabilities(rows), whole.joint_log_probabilities(rows), rtol=1e-9)
+
+
 def test_empty_sequences(tagger: LatentTagger, with_states: LatentHMM) -> None:
     assert list(tagger.tag_all([[], []])) == [[], []]
     assert tagger.paths([], 3) == [([], 0.0)]
