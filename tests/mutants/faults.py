@@ -154,9 +154,8 @@ def _functions(parent: ast.Module | ast.ClassDef, prefix: str) -> Iterator[tuple
 
 def is_table(node: ast.stmt) -> TypeGuard[ast.Assign | ast.AnnAssign]:
     """Tell whether a statement gives a value to a name that matters to results."""
-    is_other = re.match(
-        r"_log |__|\w+ = (Literal|TypeVar)\b|\w+: TypeAlias", ast.unparse(node)
-    )  # types stay in the classes that use them
+    # Types stay in the classes that use them.
+    is_other = re.match(r"_log |__|\w+ = (Literal|TypeVar|Callable)\b|\w+: TypeAlias", ast.unparse(node))
     return isinstance(node, ast.Assign | ast.AnnAssign) and not is_other
 
 
