@@ -32,7 +32,7 @@ VERSION_TESTS := tests/files $(COMPILED_TESTS)
 
 # Tests of several kinds, some of which read corpora, and the way to run them with no setting of the user.
 BARE_TESTS := tests/files/test_storage.py tests/corpora/test_tagged.py tests/sequence/test_accuracy.py \
-  tests/cli/test_train.py tests/adapters/test_latent_hmm_tagger.py
+  tests/cli/test_train.py tests/adapters/test_nltk_taggers.py
 BARE = env -i HOME="$$home" PATH="$$PATH" NUMBA_CACHE_DIR="$$home/numba" $(BIN)/python -m pytest -q -p no:cacheprovider
 
 OUTSIDE := $(VENV)/outside
@@ -111,7 +111,7 @@ $(GUIDED)/installed: pyproject.toml $(LOCK)
 	$(GUIDED)/bin/$(INSTALL) --constraint $(LOCK) --editable . atheris
 	@touch $@
 
-# Hundreds of processes killed while they save, train and parse: minutes.
+# Hundreds of processes killed while they save and parse: minutes.
 kill: $(INSTALLED)
 	$(BIN)/python -m tests.fuzz --texts 0 --models 0
 

@@ -10,22 +10,11 @@ import pytest
 from spectral_latent.corpora import dependency_trees, parse_brackets, to_conllu
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.evaluation import score_brackets
-from spectral_latent.files import load_model
 from spectral_latent.reranking import Candidate, NBest, NBestFormat, parse_nbest, read_nbest, write_nbest
 from tests.cli.conftest import Run
 from tests.reranking.nbest_lists import last_first
 
-KEYS = [
-    "base",
-    "reranked",
-    "oracle",
-    "error_reduction",
-    "low",
-    "high",
-    "sentences",
-    "candidates",
-    "empty_lists",
-]
+KEYS = ["base", "reranked", "oracle", "error_reduction", "low", "high", "sentences", "candidates", "empty_lists"]
 HEADS, WRONG = (2, 3, 0, 3, 3), (2, 3, 0, 2, 3)  # one of four words that are not punctuation is wrong
 
 
@@ -129,17 +118,6 @@ def test_apply_writes_the_lists_with_another_score(run: Run, files: Files, tmp_p
         assert first is not None and second is not None and first < second
 
 
-def test_several_models_are_named(run: Run, phrases: Files, tmp_path: Path) -> None:
-    both = ("--model", f"one={phrases.model}", "--model", f"two={phrases.model}")
-    given = ("--gold", phrases.gold, *both, "-o", tmp_path / "reranker", "-q")
-    assert run("rerank", "train", phrases.lists, *given).exit_code == 0
-    _, settings = load_model(tmp_path / "reranker", "reranker")
-    assert list(settings["models"]) == ["one", "two"]
-    assert run("rerank", "apply", tmp_path / "reranker", phrases.lists, *both).exit_code == 0
-    wrong = run("rerank", "apply", tmp_path / "reranker", phrases.lists, *both[:2])
-    assert (wrong.exit_code, "two" in wrong.stderr) == (1, True)
-
-
 def text_of(files: Files, tmp_path: Path) -> Path:
     """The sentences of the gold trees: a line for each, or CoNLL-U."""
     if files.gold.suffix == ".conllu":
@@ -219,14 +197,3 @@ def test_wrong_gold_and_models(run: Run, phrases: Files, dependencies: Files, tm
     ):
         found = run("rerank", "evaluate", *arguments)
         assert found.exit_code and not found.stdout and named in " ".join(found.stderr.split()), found.stderr
-
-
-def test_folds_learn_from_trees_with_one_root(run: Run, dependencies: Files, tmp_path: Path) -> None:
-    """A parser parses the words of a tree with two roots, but does not learn from it."""
-    two = tmp_path / "two.conllu"
-    torn = DependencySentence.of(["dogs", "see"], ["NNS", "VBP"]).with_heads((0, 0))
-    two.write_text(dependencies.gold.read_text() + to_conllu(torn))
-    whole = run("rerank", "lists", dependencies.model, two, "-q")
-    assert (whole.exit_code, len(list(parse_nbest(whole.stdout)))) == (0, 9)
-    folded = run("rerank", "lists", dependencies.model, two, "--folds", "2", "-q")
-    assert (folded.exit_code, folded.stdout, "two.conllu, sentence 9, line 50" in folded.stderr) == (1, "", True)

@@ -15,11 +15,13 @@ from nltk.tag import map_tag, str2tuple
 
 from spectral_latent.constituency import Changes
 from spectral_latent.corpora import (
+    UNIVERSAL_TAGS,
     CorpusError,
     constituency_trees,
     parse_tagged,
     sentences,
     tagged_sentences,
+    universal_tag,
 )
 from spectral_latent.corpora.tagged import column_of
 
@@ -167,3 +169,21 @@ def test_universal_tags(require_corpus: Callable[[str], Any]) -> None:
     assert universal == [[(word, map_tag("en-ptb", "universal", tag)) for word, tag in s] for s in own]
     assert list(tagged_sentences("nltk:treebank:test", default="universal")) == universal
     assert list(tagged_sentences("nltk:treebank:test", default="xpos")) == own
+
+
+# Universal tags
+
+OWN = ["ADJ", "ADP", "ADV", "DET", "NOUN", "NUM", "PRON", "VERB", "X"]
+UPOS = [*OWN, "AUX", "CCONJ", "INTJ", "PART", "PROPN", "PUNCT", "SCONJ", "SYM"]
+
+
+def test_every_upos_has_a_universal_tag_and_every_universal_tag_an_upos() -> None:
+    assert {universal_tag(tag) for tag in UPOS} == set(UNIVERSAL_TAGS)
+    assert [universal_tag(tag) for tag in OWN] == OWN
+    assert [universal_tag(tag) for tag in UNIVERSAL_TAGS] == list(UNIVERSAL_TAGS)
+
+
+@pytest.mark.parametrize("tag", ["NNP", "_", "", "propn"])
+def test_other_tags_are_an_error(tag: str) -> None:
+    with pytest.raises(ValueError, match="neither a UPOS tag"):
+        universal_tag(tag)

@@ -23,7 +23,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--texts", type=int, default=2000, help="changed texts of each format")
     parser.add_argument("--models", type=int, default=2000, help="damaged files of each kind of model")
-    parser.add_argument("--kills", type=int, default=70, help="during saving, training and parsing each")
+    parser.add_argument("--kills", type=int, default=70, help="during saving and parsing each")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     n_failures = 0

@@ -1,4 +1,4 @@
-"""Processes that are killed while they save, train or parse, and what they leave."""
+"""Processes that are killed while they save or parse, and what they leave."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from pathlib import Path
 import psutil
 
 from spectral_latent.constituency import ConstituencyModel
-from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.files import load_model, save_model
-from spectral_latent.sequence import LatentTagger, TaggerOptions
 from tests.toy import toy_treebank
 
 __all__ = ["KINDS"]
@@ -51,27 +49,6 @@ def during_save(case: int, seed: int, folder: Path) -> str:
     save_model(path, {}, {"kind": "toy"})
     assert [file.name for file in folder.iterdir()] == ["model"]
     return "left a file" if left else "killed"
-
-
-def during_training(case: int, seed: int, folder: Path) -> str:
-    """Kill a command that trains a tagger in the place of another: "old model" or "new model" is what is there then.
-
-    Raises AssertionError or ModelFileError if it is neither.
-    """
-    source = folder / "words.txt"
-    path = folder / "model"
-    if not path.exists():
-        rows = [" ".join(f"{word}/{word[-1]}" for word in tree.words()) for tree in TREES]
-        source.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    pairs = [[(word, word[-1]) for word in tree.words()] for tree in TREES[:20]]
-    LatentTagger.train(pairs, TaggerOptions(EstimatorOptions(n_states=1))).save(path)
-    command = [*COMMAND, "train", "tagger", str(source), "-o", str(path), "--n-states", "3", "-q"]
-    with subprocess.Popen(command) as process:
-        time.sleep(random.Random(f"{seed}:{case}").uniform(0.0, 4.0))
-        process.kill()
-    n_states = LatentTagger.load(path).options.estimator.states.n_states
-    assert n_states in (1, 3)
-    return "old model" if n_states == 1 else "new model"
 
 
 @cache
@@ -125,6 +102,5 @@ def _workers(pid: int) -> list[psutil.Process]:
 
 KINDS: dict[str, Callable[[int, int, Path], str]] = {
     "save": during_save,
-    "training": during_training,
     "parsing": during_parsing,
 }

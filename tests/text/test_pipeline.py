@@ -177,9 +177,13 @@ def test_the_rarest_of_too_many_values_are_learnt_as_similar_ones(monkeypatch: p
 
 
 def test_sentences_that_lack_a_tag_are_counted() -> None:
+    """Features are lacking where no word has any."""
     lacking = sentences()[0]._replace(upos=("_", "VERB"))
-    with pytest.warns(UserWarning, match="1 of 25 sentences lack the tag"):
+    with pytest.warns(UserWarning, match=r"^1 of 25 sentences"):
         taggers, tagged = learn_columns([lacking, *sentences()])
     assert BLANK not in tagged[0].upos
     assert [tagger.tagset for tagger in taggers] == ["upos", "feats"]
+    partly = sentences()[0]._replace(feats=("_", "Tense=Past"))
+    bare = sentences()[0]._replace(upos=("_", "VERB"), feats=("_", "_"))
+    assert with_columns([bare, partly], taggers) == [sentences()[0], partly]
     assert learn_lemmas([each._replace(lemmas=("_", "_")) for each in sentences()]) is None
