@@ -34,6 +34,7 @@ def nested(depth: int, words: Sequence[str]) -> list[Any]:
 def test_sentences_are_shown_and_trees_accepted(client: Any, project: Project) -> None:
     described = client.get("/api/project", **BASE).get_json()
     assert described["done"] == 20 and len(described["sentences"]) == 24
+    assert described["sentences"][19:21] == [{"name": "20", "done": True}, {"name": "sentence 1", "done": False}]
     assert client.get("/api/next?after=3", **BASE).get_json() == {"number": 20}
     shown = client.get("/api/sentences/20", **BASE).get_json()
     assert shown["words"] == list(TREES[20].words()) and not shown["done"]

@@ -110,3 +110,9 @@ def test_wrong_requests(tmp_path: Path) -> None:
     broken.write_text("( (S (NN dogs))", encoding="utf-8")
     with pytest.raises(CorpusError, match=r"broken\.mrg"):
         TreebankFile.read(broken)
+
+
+def test_new_trees_have_no_more_lemmas_than_their_words_need() -> None:
+    file = TreebankFile("x.psd", historical())
+    file.add(Phrase("IP-MAT", (Phrase("N", ("a-a",)), Phrase("VBD", ("go",)))), "B,.1")
+    assert file.text.endswith("( (IP-MAT (N a-a-a-a) (VBD go)) (ID B,.1))\n")

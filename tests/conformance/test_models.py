@@ -12,7 +12,7 @@ from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.automata import AutomatonOptions, WeightedAutomaton
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase, SpanOptions
 from spectral_latent.constituency import preset as constituency_preset
-from spectral_latent.dependency import Attachment, DependencyModel, DependencyOptions, DependencySentence
+from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
 from spectral_latent.dependency import preset as dependency_preset
 from spectral_latent.estimation import EstimatorOptions, Spectral
 from spectral_latent.graphs import GraphModel
@@ -30,9 +30,8 @@ class TestConstituencyModel(AnswersByProcesses, EstimatedConformance):
     defaults = constituency_preset("fast")[0]
     settings = (
         ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=4)),
-        ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=20, smoothing=None), fragments=1.0),
         ConstituencyOptions(estimator=EstimatorOptions("clusters-em", n_states=4, iterations=4, rank=2)),
-        ConstituencyOptions(  # last, because a model of spans takes ten times as long to train
+        ConstituencyOptions(
             estimator=EstimatorOptions("anchors", n_states=4),
             binarisation=Binarisation("last"),
             spans=SpanOptions(folds=2, iterations=4),
@@ -74,9 +73,7 @@ class TestDependencyModel(AnswersByProcesses, EstimatedConformance):
     defaults = dependency_preset("fast")[0]
     settings = (
         DependencyOptions(estimator=EstimatorOptions("spectral", n_states=4)),
-        DependencyOptions(estimator=Spectral(20, smoothing=None, cutoff=0.01), floor=None),
         DependencyOptions(estimator=EstimatorOptions("clusters-em", n_states=4, iterations=4, rank=2)),
-        DependencyOptions(estimator=EstimatorOptions("anchors", n_states=4), attachment=Attachment("left")),
     )
     example = "dogs bark"
 
@@ -120,7 +117,6 @@ class TestLatentTagger(EstimatedConformance):
     settings = (
         TaggerOptions(EstimatorOptions("spectral", n_states=4)),
         TaggerOptions(EstimatorOptions("clusters-em", n_states=4, iterations=4, rank=2)),
-        TaggerOptions(EstimatorOptions("anchors", n_states=4)),
     )
     example = "dogs/N bark/V"
     sense = MappingProxyType({"tagset": [None, "nonsense"]})
@@ -183,7 +179,6 @@ class TestAnchorHMM(ModelConformance):
     defaults = AnchorOptions()
     settings = (
         AnchorOptions(n_states=5),
-        AnchorOptions(n_states=5, window=2),
         AnchorOptions(n_states=4, hull="best-fit", spelling=False),
     )
     example = "dogs bark"
@@ -239,8 +234,6 @@ class TestGraphModel(EstimatedConformance):
     settings = (
         EstimatorOptions("spectral", n_states=4),
         EstimatorOptions("clusters-em", n_states=4, iterations=4, rank=2),
-        EstimatorOptions("anchors-em", n_states=4, iterations=4),
-        EstimatorOptions("em", n_states=4, iterations=4),
     )
     example = "a graph"
 
@@ -270,7 +263,6 @@ class TestWeightedAutomaton(ModelConformance):
     settings = (
         AutomatonOptions(n_states=3, estimator="em"),
         AutomatonOptions(n_states=4, length=2, size=20),
-        AutomatonOptions(n_states=4, length=2, counted="strings"),
     )
     example = 7
     sense = MappingProxyType({"options": [None], "reached": [[]]})

@@ -168,6 +168,7 @@ def test_trees_of_metadata_alone_are_no_trees_in_any_format(header: str) -> None
     changes = Changes()
     trees = parse_brackets(f"{header}\n(S (NN dog))\n(ID x)", "a.mrg", changes)
     assert [leaves(tree) for tree in trees] == [["NN/dog"], ["ID/x"]]
+    assert changes.counts["trees without words left out"] == 1
     assert changes.left_out == {"trees without words left out": ["a.mrg, line 1"]}
 
 

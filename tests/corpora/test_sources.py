@@ -107,8 +107,9 @@ def test_parts_by_file(install: Install) -> None:
 
 def test_what_nltk_mends_in_brackets(install: Install) -> None:
     corpus = install({"a.tbf": "(\n  (S (sn (da0 El el) (nc perro perro)) (Fp .) (,)))\n"})
-    trees = list(constituency_trees("nltk:toy"))
+    trees = list(constituency_trees("nltk:toy", changes := Changes()))
     assert brackets(trees) == ["(S (sn (da0 El) (nc perro)) (Fp .) (, ,))"]
+    assert changes.counts["lemmas cut from words"] == 2
     assert trees == [phrase_from_nltk(tree) for tree in corpus.parsed_sents()]
 
 
@@ -134,6 +135,12 @@ def test_words_and_tags_of_treebanks_need_no_nltk(require_corpus: Callable[[str]
         "assert rows == read_all()"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_whether_trees_are_historical_may_be_said(tmp_path: Path) -> None:
+    (tmp_path / "a.mrg").write_text("(S (NP-SBJ 0) (VP (VB go)))\n")
+    for form, expected in (("historical", "go"), ("penn", "0 go")):
+        assert words(constituency_trees(tmp_path / "a.mrg", form=form)) == [expected]  # type: ignore[arg-type]
 
 
 def test_icepahc(shared_file: Callable[[str], Path]) -> None:
