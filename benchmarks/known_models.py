@@ -28,7 +28,8 @@ import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -273,49 +274,23 @@ SETTINGS: dict[str, dict[str, float | None]] = {
 CHOSEN = (0, 1, 6, 10, 11)
 
 
-class Case(NamedTuple):
-    """What is estimated from samples of a problem.
-
-    learn: makes from trees a function that learns from those with some numbers.
-    ask: computes numbers from what was learnt.
-    """
-
-    problem: Problem
-    settings: str
-    learn: Callable[[SkeletalTrees], Callable[[list[int]], Any]]
-    ask: Callable[[Any], FloatArray]
-    truth: FloatArray
-
-
-def of_trees(problem: Problem, settings: str) -> Case:
-    """Ask for the probabilities of trees."""
-    trees_asked = asked(problem)
-    options = Spectral(n_states=problem.n_states).with_settings(**SETTINGS[settings])
-
-    def learn(trees: SkeletalTrees) -> Callable[[list[int]], ObservableOperators]:
-        features = features_of(trees)
-
-        def train(numbers: list[int]) -> ObservableOperators:
-            """Estimate the operators of some of the trees; the others have weight 0."""
-            weight = np.bincount(numbers, minlength=len(trees.root)).astype(float)
-            return estimate(Treebank.of([Shard.of(trees, features, weight)]), options).operators
-
-        return train
-
-    ask = partial(probabilities, trees=trees_asked)
-    return Case(problem, settings, learn, ask, ask(problem.model))
-
-
-def measure_coverage(case: Case, n_trees: int, n_samples: int, n_groups: int = 20) -> dict[str, float | str]:
-    """Draw samples, and compare intervals with the truth."""
+def measure_coverage(
+    problem: Problem, settings: str, n_trees: int, n_samples: int, n_groups: int = 20
+) -> dict[str, float | str]:
+    """Draw samples, and compare intervals of the probabilities of trees with the truth."""
     begun = time.process_time()
+    trees_asked = asked(problem)
+    truth = probabilities(problem.model, trees_asked)
+    options = Spectral(n_states=problem.n_states).with_settings(**SETTINGS[settings])
     found = []
     for seed in range(n_samples):
-        trees = sample_trees(case.problem.model, n_trees, np.random.default_rng([7, seed])).trees
-        found.append(Jackknife(case.learn(trees), range(n_trees), n_groups, seed=seed).estimate(case.ask))
+        trees = sample_trees(problem.model, n_trees, np.random.default_rng([7, seed])).trees
+        learn = partial(_estimate_part, trees, features_of(trees), options)
+        jackknife = Jackknife(learn, range(n_trees), n_groups, seed=seed)
+        found.append(jackknife.estimate(partial(probabilities, trees=trees_asked)))
     seconds = (time.process_time() - begun) / n_samples
     covered, alone = (
-        np.array([(low <= case.truth) & (case.truth <= high) for low, high in intervals])
+        np.array([(low <= truth) & (truth <= high) for low, high in intervals])
         for intervals in (
             [each.interval() for each in found],
             [each._replace(bias=np.zeros_like(each.bias)).interval() for each in found],
@@ -327,7 +302,7 @@ def measure_coverage(case: Case, n_trees: int, n_samples: int, n_groups: int = 2
     of_sound = 100.0 * (covered & sound).sum(axis=0)[often] / sound.sum(axis=0)[often]
     return {
         "coverage %": float(of_each.mean()),
-        "rarer half": float(of_each[case.truth < np.median(case.truth)].mean()),
+        "rarer half": float(of_each[truth < np.median(truth)].mean()),
         "worst": float(of_each.min()),
         "sound": 100.0 * float(sound.mean()),
         "of sound %": 100.0 * float(covered[sound].mean()),
@@ -335,6 +310,14 @@ def measure_coverage(case: Case, n_trees: int, n_samples: int, n_groups: int = 2
         "error alone": 100.0 * float(alone.mean()),
         "CPU s a sample": seconds,
     }
+
+
+def _estimate_part(
+    trees: SkeletalTrees, features: FeatureColumns, options: Spectral, numbers: list[int]
+) -> ObservableOperators:
+    """Estimate the operators of the trees with some numbers; the others have weight 0."""
+    weight = np.bincount(numbers, minlength=len(trees.root)).astype(float)
+    return estimate(Treebank.of([Shard.of(trees, features, weight)]), options).operators
 
 
 def main() -> None:
@@ -354,13 +337,11 @@ def main() -> None:
             row = measure_ranks(n_trees, range(10, 10 + given.seeds))
             print_row([f"{n_trees:,}"], row, RANKS_COLUMNS, RANKS_COLUMNS[:1])
     else:
-        cases = [of_trees(PROBLEMS[n], name) for name in SETTINGS if name in given.settings for n in CHOSEN]
         print_head(["model", "settings", "trees"], COVERAGE_COLUMNS)
-        for n_trees in given.trees:
-            for case in cases:
-                row = measure_coverage(case, n_trees, given.samples)
-                names = [case.problem.name, case.settings, f"{n_trees:,}"]
-                print_row(names, row, COVERAGE_COLUMNS, ("worst", "worst sound", "sound"))
+        for n_trees, settings, number in product(given.trees, given.settings, CHOSEN):
+            row = measure_coverage(PROBLEMS[number], settings, n_trees, given.samples)
+            names = [PROBLEMS[number].name, settings, f"{n_trees:,}"]
+            print_row(names, row, COVERAGE_COLUMNS, ("worst", "worst sound", "sound"))
 
 
 if __name__ == "__main__":

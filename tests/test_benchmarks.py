@@ -295,8 +295,7 @@ def test_files_of_pautomac(tmp_path: Path) -> None:
 def test_coverage() -> None:
     """Smoothing adds bias, so that intervals miss the truth; no tree is covered less often than the worst."""
     coverage = load("known_models")
-    cases = {name: coverage.of_trees(coverage.PROBLEMS[10], name) for name in coverage.SETTINGS}
-    rows = {name: coverage.measure_coverage(case, 200, 3) for name, case in cases.items()}
+    rows = {name: coverage.measure_coverage(coverage.PROBLEMS[10], name, 200, 3) for name in coverage.SETTINGS}
     for row in rows.values():
         assert set(row) == set(coverage.COVERAGE_COLUMNS)
         assert 0 <= row["worst"] <= row["coverage %"] <= 100 and row["worst"] <= row["rarer half"]
