@@ -31,6 +31,7 @@ __all__ = [
     "compiled_pass",
     "compiler",
     "exact_pass_part",
+    "loops_of",
     "part_compiler",
     "pass_part",
     "read_only",
@@ -44,9 +45,9 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 # Code to call a function from C, and to raise ZeroDivisionError, takes a sixth of the time of compiling.
 _COMMON: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
-_parts: list[tuple[Callable[..., Any], dict[str, Any]]] = []  # the parts that numba does not know yet
+_parts: list[tuple[Callable[..., Any], Callable[..., Any], dict[str, Any]]] = []  # parts that numba does not know yet
 _lock = Lock()
-_is_short: ContextVar[bool] = ContextVar("_is_short", default=False)  # whether Python runs functions by itself
+_is_short: ContextVar[bool | None] = ContextVar("_is_short", default=None)  # None outside of all blocks
 _left = 20_000.0  # how much more work is short in this process
 
 
@@ -56,9 +57,13 @@ def by_python(work: float) -> Iterator[None]:
 
     The first blocks of a process are short, until their work adds up to 20,000, which takes Python as long as to load
     compiled code; what they compute has other last digits.  After a longer block, or any use of compiled code, none is.
+    A block within another one is a part of it.
 
     work: the cubes of the sizes of the block's inputs, added up."""
     global _left
+    if _is_short.get() is not None:
+        yield
+        return
     is_short = work <= _left
     _left = _left - work if is_short else 0.0
     token = _is_short.set(is_short)
@@ -94,8 +99,7 @@ class _Whole:
         with _lock:
             _left = 0.0
             while _parts:
-                part, settings = _parts.pop()
-                _numba.register_jitable(**settings)(part)
+                _numba.register_part(*_parts.pop())
             return _numba.compile_whole(self._function, self._settings)
 
 
@@ -112,14 +116,17 @@ def compiler(**settings: Any) -> Callable[[_Function], _Function]:
     return decorate
 
 
-def part_compiler(**settings: Any) -> Callable[[_Function], _Function]:
+def part_compiler(of: Callable[..., Any] | None = None, /, **settings: Any) -> Callable[[_Function], _Function]:
     """Make a decorator that compiles a function as a part of each compiled function that calls it.
 
     Python calls the function as it is, without compilation: code for calls from Python would take an eighth of the time
-    of compiling."""
+    of compiling.
+
+    of: the function that Python calls in its place, because it is faster without compilation; compiled functions that
+    name it get the decorated one.  By default, it is the decorated function itself."""
 
     def decorate(function: _Function) -> _Function:
-        _parts.append((function, _COMMON | settings))
+        _parts.append((of or function, function, _COMMON | settings))
         return function
 
     return decorate
@@ -152,6 +159,12 @@ compiled_exact_pass = compiler(**_PASS)
 exact_pass_part = part_compiler(**_PASS, **_PART)
 """Compile a function that makes no arrays as `part_compiler` says, with exact arithmetic."""
 
+
+def loops_of(function: Callable[..., Any]) -> Callable[[_Function], _Function]:
+    """Make a decorator of the loops that passes run in the place of a function of NumPy, as `part_compiler` says."""
+    return part_compiler(function, **_PASS, **_PART, **_ANY_ORDER)
+
+
 TINY = 1e-300
 """A positive number that is safe to divide by, and smaller than all numbers of importance."""
 
@@ -162,12 +175,17 @@ ZERO: int = np.zeros(1, dtype=np.int64)[0]
 """Zero, the first value of a count that is an argument of a compiled function, which is compiled once more for 0."""
 
 
-@compiled_part
-def unsigned(index: int) -> np.uint64:
-    """Mark an index that is computed as one that is never negative.
+def unsigned(index: int) -> int:
+    """Mark an index that is computed as one that is never negative; Python needs no mark.
 
     Compiled code tests whether any other index is negative, and counts from the end of the array.  Because of this
     test, a loop reads numbers one by one, where the processor could read several at once."""
+    return index
+
+
+@part_compiler(unsigned)
+def _marked(index: int) -> np.uint64:
+    """Convert an index in compiled code."""
     return np.uint64(index)
 
 

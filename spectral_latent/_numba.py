@@ -21,7 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__all__ = ["compile_whole", "is_private", "register_jitable"]
+__all__ = ["compile_whole", "is_private", "register_part"]
 
 _SETTINGS = ".numba_config.yaml"
 _VARIABLE = "NUMBA_CACHE_DIR"
@@ -53,7 +53,7 @@ with _no_settings_of_the_folder():
     from numba.core import config, event
     from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
     from numba.core.dispatcher import Dispatcher
-    from numba.extending import register_jitable
+    from numba.extending import overload
     from numba.misc.appdirs import user_cache_dir
 
 config._config_fname = ""  # numba looks for the file again whenever it compiles
@@ -209,6 +209,16 @@ def _dependencies(module: str) -> set[str]:
     return found
 
 
+def register_part(called: Callable[..., Any], function: Callable[..., Any], settings: dict[str, Any]) -> None:
+    """Let compiled code that calls a function of Python run the compiled form of another one, or of the same."""
+
+    def chosen(*args: Any) -> Any:
+        return function
+
+    options: Any = settings
+    overload(called, jit_options=options, strict=False)(chosen)
+
+
 def compile_whole(function: Callable[..., Any], settings: dict[str, Any]) -> Any:
     """Make a dispatcher that compiles a function for the types of its arguments, and keeps the code in files."""
     dispatcher = njit(**settings)(function)
@@ -236,8 +246,13 @@ class _Compilation(event.Listener):
         if not _is_own(event):
             return
         if not self._is_announced and parent_process() is None:
+            function = event.data["dispatcher"].py_func
+            first = f"{function.__module__.removeprefix('spectral_latent.')}.{function.__name__}"
+            because = why_unkept(function.__code__.co_filename)
             _log.warning(
-                "Compiling functions that are used for the first time, which takes up to a minute%s", _unkept(event)
+                "Compiling %s, and what else is used for the first time: up to a minute, %s",
+                first,
+                f"and again in each process: {because}" if because else "once",
             )
         self._is_announced = True
         if self._depth == 0:
@@ -252,12 +267,6 @@ class _Compilation(event.Listener):
         self._depth -= 1
         if self._depth == 0 and self._collects:
             gc.enable()
-
-
-def _unkept(event: event.Event) -> str:
-    """Say that the code of a function is not kept, and why; empty if it is kept."""
-    because = why_unkept(event.data["dispatcher"].py_func.__code__.co_filename)
-    return f", and again in each process: {because}" if because else ""
 
 
 def _is_own(event: event.Event) -> bool:

@@ -264,7 +264,7 @@ def accept(value: Any, declared: Any, other: Callable[[Any, Any], Any] = _instan
             return float(value)
     elif kind in (list, tuple, Sequence):
         if isinstance(value, kind if other is _instance else list | tuple):
-            made = value if parts[0] is str and all(isinstance(part, str) for part in value) else None
+            made = value if parts[0] is str and {*map(type, value)} <= {str} else None
             made = made or [accept(part, parts[0], other) for part in value]
             return tuple(made) if kind is tuple else list(made)
     else:

@@ -9,7 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from spectral_latent import load
+from spectral_latent.sequence import LatentTagger
 
 ROOT = Path(__file__).resolve().parents[1]
 CALL = """
@@ -193,22 +197,42 @@ def test_compilation_is_announced_once_wherever_errors_go(tmp_path: Path) -> Non
     assert run_in(tmp_path, OTHERS + CALL + QUIET + NEW, cache) == []
 
 
-def test_a_short_parse_compiles_nothing_and_finds_what_compiled_code_finds() -> None:
-    script = """
+ANSWERS = """
 import sys
+import numpy as np
 from spectral_latent import load
-model = load("toy")
-drawn = [list(tree.words()) for tree in model.sample(40, np.random.default_rng(0))]
-sentences = [words for words in drawn if len(words) < 10][:10]
-short = [model.parse(words) for words in sentences]
-assert "numba" not in sys.modules
-again = list(model.parse_all(sentences * 100))
-assert "numba" in sys.modules
-for before, (after,) in zip(short, again):
-    assert before.tree == after.tree and abs(before.log - after.log) < 1e-9
-assert model.parse(sentences[0]) == again[0][0]  # the code stays in use
+parser, tagger = map(load, sys.argv[1:3])
+trees = [tree for tree in parser.sample(60, np.random.default_rng(0)) if sum(1 for _ in tree.words()) < 6][:5]
+
+def answers():
+    for tree in trees:
+        words = list(tree.words())
+        yield [parse.log for parse in parser.parse_nbest(words, 3)]
+        yield parser.score([tree]).log
+        yield parser.log_probabilities([words])
+        yield parser.surprisal(words).total
+        yield parser.entropy(words)
+        yield parser.part_posteriors([tree])[0]
+        yield tagger.posteriors(words).ravel()
+        yield tagger.log_probabilities([words])
+        yield [tagger.paths(words)[0][1]]
+
+np.save(sys.argv[3], np.concatenate(list(answers())))
 """
-    subprocess.run([sys.executable, "-c", "import numpy as np" + script], cwd=ROOT, check=True)
+
+
+def test_answers_about_short_inputs_compile_nothing_and_are_those_of_compiled_code(tmp_path: Path) -> None:
+    parser = load("toy")
+    trees = parser.sample(20, np.random.default_rng(1))
+    tagger = LatentTagger.train([[(word, word[-1]) for word in tree.words()] for tree in trees])
+    paths = [tmp_path / name for name in ("parser", "tagger", "short.npy", "compiled.npy")]
+    parser.save(paths[0])
+    tagger.save(paths[1])
+    first = "import spectral_latent._compiled as c; c._left = 0.0\n"
+    for before, after, path in (("", "assert 'numba' not in sys.modules", paths[2]), (first, "", paths[3])):
+        command = [sys.executable, "-c", before + ANSWERS + after, *map(str, paths[:2]), str(path)]
+        subprocess.run(command, cwd=ROOT, check=True)
+    np.testing.assert_allclose(*map(np.load, paths[2:]), rtol=1e-12, atol=1e-12)
 
 
 def test_a_parse_needs_every_function_for_one_kind_of_arguments_and_none_for_strings() -> None:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Annotated
 
 import numpy as np
@@ -113,16 +114,19 @@ def _with_spans(spans: SpanOptions, *binarisations: Binarisation) -> tuple[Const
     return tuple(replace(grammar, spans=spans) for grammar in grammars)
 
 
-_PRESETS: dict[ConstituencyPresetName, tuple[ConstituencyOptions, ...]] = {
-    "fast": (_grammar(clusters_then_em(24, 2, 8), Binarisation()),),
-    "accurate": _with_spans(SpanOptions(), *_WAYS),
-    "best": _with_spans(SpanOptions(anew=True), *_WAYS, *_MORE_WAYS),
-    "clusters": tuple(
-        _grammar(Clusters(24, smoothing=5.0, rank=8), each)
-        for each in (Binarisation(), Binarisation("first", siblings=1))
-    ),
-    "spectral": tuple(_grammar(Spectral(_n_states(16, each)), each) for each in _WAYS[1:]),
-}
+@cache
+def _presets() -> dict[ConstituencyPresetName, tuple[ConstituencyOptions, ...]]:
+    """Make all presets when one is asked for, because parsing needs none."""
+    return {
+        "fast": (_grammar(clusters_then_em(24, 2, 8), Binarisation()),),
+        "accurate": _with_spans(SpanOptions(), *_WAYS),
+        "best": _with_spans(SpanOptions(anew=True), *_WAYS, *_MORE_WAYS),
+        "clusters": tuple(
+            _grammar(Clusters(24, smoothing=5.0, rank=8), each)
+            for each in (Binarisation(), Binarisation("first", siblings=1))
+        ),
+        "spectral": tuple(_grammar(Spectral(_n_states(16, each)), each) for each in _WAYS[1:]),
+    }
 
 
 def preset(name: ConstituencyPresetName) -> tuple[ConstituencyOptions, ...]:
@@ -133,4 +137,4 @@ def preset(name: ConstituencyPresetName) -> tuple[ConstituencyOptions, ...]:
     >>> [options.estimator.states.n_states for options in preset("accurate")]
     [28, 28, 12]
     """
-    return of_preset(_PRESETS, name)
+    return of_preset(_presets(), name)

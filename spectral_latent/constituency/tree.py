@@ -35,7 +35,7 @@ __all__ = [
 
 # What neither brackets nor words can hold; a label has no white space at all, and a word none at its ends.
 _IN_WORD = str.maketrans({"(": "-LRB-", ")": "-RRB-"} | dict.fromkeys(" \t\n\r\f\v\x1c\x1d\x1e\x85", "_"))
-_IN_LABEL = _IN_WORD | {code: "_" for code in range(0x3001) if chr(code).isspace()}
+_IN_LABEL = _IN_WORD | dict.fromkeys(map(ord, filter(str.isspace, map(chr, range(0x3001)))), "_")
 _AT_ENDS = re.compile(r"\A\s+|\s+\Z")
 
 

@@ -122,54 +122,6 @@ def _tally(column: IntArray, weight: FloatArray) -> tuple[IntArray, FloatArray]:
 
 
 @compiled
-def _add_runs(values: IntArray, counts: FloatArray, others: IntArray, more: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Merge two columns of increasing values (d,) and (d',), and add the counts of equal values: two columns (d'',)."""
-    merged = np.empty(len(values) + len(others), dtype=np.int64)
-    total = np.zeros(len(merged))
-    i = 0
-    j = 0
-    d = 0
-    while i < len(values) or j < len(others):
-        # take the smaller of the next two values, from both columns if they are equal
-        from_first = j == len(others) or (i < len(values) and values[i] <= others[j])
-        from_second = i == len(values) or (j < len(others) and others[j] <= values[i])
-        if from_first:
-            merged[d] = values[i]
-            total[d] += counts[i]
-            i += 1
-        if from_second:
-            merged[d] = others[j]
-            total[d] += more[j]
-            j += 1
-        d += 1
-    return merged[:d].copy(), total[:d].copy()
-
-
-@compiled
-def _look_up(columns: IntArray, values: IntArray, start: IntArray) -> IntArray:
-    """Find each number of columns (n, k) among the values of its template, (n, k); -1 if it is absent.
-
-    values: (d,) the values of all templates; those of a template are increasing.
-    start: (k + 1,) template t has values[start[t]:start[t+1]]."""
-    places = np.empty(columns.shape, dtype=np.int64)
-    for i in range(columns.shape[0]):
-        for template in range(columns.shape[1]):
-            wanted = columns[i, template]
-            low = start[template]
-            high = start[template + 1]
-            # bisection: all values before `low` are smaller, those from `high` on are not
-            while low < high:
-                middle = (low + high) // 2
-                if values[middle] < wanted:
-                    low = middle + 1
-                else:
-                    high = middle
-            is_known = low < start[template + 1] and values[low] == wanted
-            places[i, template] = low if is_known else -1
-    return places
-
-
-@compiled
 def _sums_of_rows(places: IntArray, rows: FloatArray) -> FloatArray:
     """Sum the rows (d, m) at the places (n, k) of each node, (n, m); place -1 adds nothing."""
     sums = np.zeros((len(places), rows.shape[1]))
@@ -197,7 +149,8 @@ class _Values(NamedTuple):
 
     def __add__(self, other: _Values) -> _Values:  # type: ignore[override]
         """Add the counts of two columns."""
-        return _Values(*_add_runs(*self, *other))
+        values, place = np.unique(np.concatenate([self.values, other.values]), return_inverse=True)
+        return _Values(values, np.bincount(place, np.concatenate([self.nodes, other.nodes]), minlength=len(values)))
 
 
 def _places(columns: IntArray, tables: list[_Values]) -> IntArray:
@@ -206,9 +159,16 @@ def _places(columns: IntArray, tables: list[_Values]) -> IntArray:
     columns: (n, k) the values of the templates.
     Raises ValueError if there is not one table for each template."""
     check_column("features", columns, (len(columns), len(tables)), np.int64)
-    start = np.cumsum([0, *(len(table.values) for table in tables)])
-    values = np.concatenate([np.zeros(0, dtype=np.int64), *(table.values for table in tables)])
-    return np.asarray(_look_up(columns, values, start), dtype=np.int64)
+    places = np.empty(columns.shape, dtype=np.int64)
+    first = 0
+    for template, (values, _) in enumerate(tables):
+        wanted = columns[:, template]
+        place = np.searchsorted(values, wanted)
+        is_known = place < len(values)
+        is_known[is_known] = values[place[is_known]] == wanted[is_known]
+        places[:, template] = np.where(is_known, first + place, -1)
+        first += len(values)
+    return places
 
 
 def _indicators(columns: IntArray, tables: list[_Values], weight: FloatArray) -> scipy.sparse.csr_array:

@@ -302,7 +302,8 @@ class _Arrays:
         shares = np.zeros(is_state.shape)
         shares[is_state] = self.leaf_share  # an error if there are not as many numbers
         data = self.data_share * np.repeat(self.data_factor, parts)
-        for product in (self.leaf_share * self.leaf_factor.max(initial=0.0), data):
+        largest = np.abs(self.leaf_share).max(initial=0.0) * self.leaf_factor.max(initial=0.0)
+        for product in (np.full(1, largest), data):
             if fault := array_fault(product, np.float64, (None,)):
                 raise ValueError(f"a product {fault}")
         rest = ObservableOperators(
@@ -323,7 +324,7 @@ class _Arrays:
     def _check_probabilities(self, compact: CompactOperators, shares: FloatArray) -> None:
         """Raise ValueError unless no number is negative, and roots and rules are distributions; shares: (V, M)."""
         numbers = (self.root, self.unary, self.data_factor, self.data_share, self.leaf_share)
-        if any((array < 0.0).any() for array in numbers):
+        if any(array.min(initial=0.0) < 0.0 for array in numbers):
             raise ValueError("a probability is negative")
         if not Shares().accepts(self.root.ravel()):
             raise ValueError("the roots do not sum to one")

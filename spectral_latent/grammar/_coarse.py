@@ -37,6 +37,7 @@ NumberArray = NDArray[np.uint32]
 
 ONE = np.uint64(1)
 """The number 1 for sums with places, which are unsigned: the sum with a signed 1 would be a floating-point number."""
+_DENSE = 1000  # SciPy, which takes long to import, solves larger systems of equations
 _ANY = 0.01  # smoothing: the share of the places at which a symbol may be beside any tag
 
 
@@ -248,6 +249,9 @@ class Neighbours(NamedTuple):
 def _sums(row: IntArray, column: IntArray, weight: FloatArray, start: FloatArray) -> FloatArray:
     """Solve x = start + A x, (S, T + 1); an entry of A is the sum of the weights (R,) with its row and column."""
     n = len(start)
+    if n <= _DENSE:
+        sums = np.bincount(row * n + column, weight, minlength=n * n).reshape(n, n)
+        return np.asarray(np.linalg.solve(np.eye(n) - sums, start))
     equations = scipy.sparse.eye_array(n) - scipy.sparse.coo_array((weight, (row, column)), shape=(n, n))
     return np.asarray(factorise(scipy.sparse.csc_array(equations)).solve(start))
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
+from spectral_latent._compiled import by_python
 from spectral_latent._options import checked
 from spectral_latent.estimation import Listener, Progress
 from spectral_latent.grammar.latent_grammar import LatentGrammar, Training
@@ -35,6 +36,8 @@ from spectral_latent.tokenisation import Token, Tokenisation
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
 __all__ = ["Parser", "estimate_again", "estimate_all", "held_out_choices"]
+
+_PREFIXES = 6.0  # the work of the prefixes of a sentence, if that of its parse is 1
 
 Grammar = TypeVar("Grammar", bound=LatentGrammar[Any, Any, Any, Any, Any])
 Sentence = TypeVar("Sentence")
@@ -127,7 +130,8 @@ class Parser(
         """
         given = self.checked(sentence)
         words = self._words(given.sentence)
-        found = Prefixes.mean([member.prefixes(words, self._tags(given, member)) for member in self.members])
+        with self._block([given], _PREFIXES):
+            found = Prefixes.mean([member.prefixes(words, self._tags(given, member)) for member in self.members])
         return found.surprisal(unit, self.members[0].lexicon.are_known(words))
 
     def entropy(self, sentence: Sentence | Partial[Sentence, Constraints], unit: Unit = "bits") -> FloatArray:
@@ -147,7 +151,8 @@ class Parser(
         """
         given = self.checked(sentence)
         words = self._words(given.sentence)
-        following = [member.next_words(words, self._tags(given, member)) for member in self.members]
+        with self._block([given], _PREFIXES):
+            following = [member.next_words(words, self._tags(given, member)) for member in self.members]
         return entropies(NextWords.mean(following).following, unit)
 
     @staticmethod
@@ -168,9 +173,9 @@ class Parser(
             warnings.warn(f"{reason}; divide the tree, or raise the limit", RuntimeWarning, stacklevel=2)
         found = SignedLog.unknown(len(given))
         if (fits := length <= most).any():
-            found.sign[fits], found.log[fits] = self._weigh(
-                [tree for tree, fit in zip(given, fits, strict=True) if fit]
-            )
+            weighed = [tree for tree, fit in zip(given, fits, strict=True) if fit]
+            with by_python(len(self.members) * float((length[fits] ** 3).sum())):
+                found.sign[fits], found.log[fits] = self._weigh(weighed)
         return found
 
     def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[Parses[Tree]]:

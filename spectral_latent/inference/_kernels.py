@@ -19,21 +19,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import EMPTY, ZERO, compiled_exact_pass, compiled_pass, pass_part, unsigned
+from spectral_latent._compiled import EMPTY, ZERO, compiled_pass, loops_of, pass_part, unsigned
 from spectral_latent.operators import ObservableOperators, PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
 _SMALL = 1e-100  # a vector is added without normalising it if its absolute values sum to a number between these two
 _LARGE = 1e100
-LOWEST = -2000  # 2^-2000 is zero in double precision
-HIGHEST = 900  # all marginals are smaller than 2^900
 
 
-@pass_part
 def multiply(
     data: FloatArray, at: int, n: int, m: int, vectors: FloatArray, row: int, out: FloatArray, out_row: int
 ) -> None:
     """Set out[out_row, :n] to A vectors[row, :m], where A is the matrix (n, m) that begins at data[at]."""
+    np.dot(data[at : at + n * m].reshape(n, m), vectors[row, :m], out[out_row, :n])
+
+
+@loops_of(multiply)
+def _multiply_by_rows(
+    data: FloatArray, at: int, n: int, m: int, vectors: FloatArray, row: int, out: FloatArray, out_row: int
+) -> None:
+    """Do what `multiply` does."""
     i = 0
     # Four rows of A at a time, because the processor waits between two additions to the same sum.
     while i + 4 <= n:
@@ -62,11 +67,18 @@ def multiply(
         i += 1
 
 
-@pass_part
 def multiply_transposed(
     data: FloatArray, at: int, n: int, m: int, vectors: FloatArray, row: int, out: FloatArray, out_row: int
 ) -> None:
     """Set out[out_row, :m] to Aᵀ vectors[row, :n], where A is the matrix (n, m) that begins at data[at]."""
+    np.dot(vectors[row, :n], data[at : at + n * m].reshape(n, m), out[out_row, :m])
+
+
+@loops_of(multiply_transposed)
+def _multiply_transposed_by_rows(
+    data: FloatArray, at: int, n: int, m: int, vectors: FloatArray, row: int, out: FloatArray, out_row: int
+) -> None:
+    """Do what `multiply_transposed` does."""
     for j in range(m):
         out[out_row, j] = 0.0
     i = 0
@@ -481,63 +493,3 @@ def edge_pass(
                     total += outside.vectors[item, i] * room.of_items[0, i]
                 products[e] = total
                 exponents[e] = outside.exponents[item] + exponent
-
-
-@compiled_exact_pass
-def root_pass(
-    operators: PackedOperators, forest: Forest, inside: ScaledVectors, mantissa: FloatArray, exponent: IntArray
-) -> None:
-    """Sum c¹ · α over the roots of each component.
-
-    mantissa: (C,) zeros; gets the sums, divided by 2^exponent.
-    exponent: (C,) exponents of zero, `EMPTY`; gets the exponents of the sums."""
-    for k in range(len(forest.root)):
-        item = forest.root[k]
-        a = forest.symbol[item]
-        total = 0.0
-        # An unknown symbol has no states.
-        if a >= 0:
-            for i in range(operators.states[a]):
-                total += operators.root[a, i] * inside.vectors[item, i]
-        if total != 0.0:
-            number, shift = math.frexp(total)
-            own = inside.exponents[item] + shift
-            c = forest.component[k]
-            # Sum at the larger exponent of the two.
-            if own > exponent[c]:
-                mantissa[c] = number + math.ldexp(mantissa[c], int(max(exponent[c] - own, LOWEST)))
-                exponent[c] = own
-            else:
-                mantissa[c] += math.ldexp(number, int(max(own - exponent[c], LOWEST)))
-
-
-@compiled_exact_pass
-def marginal_pass(
-    forest: Forest,
-    factors: FloatArray,
-    inside: ScaledVectors,
-    outside: ScaledVectors,
-    mantissa: FloatArray,
-    exponent: IntArray,
-    marginal: FloatArray,
-) -> None:
-    """Divide α · β of each item by its factor (I,) and by the sum of its component (C,), which `root_pass` computes.
-
-    marginal: (I,) zeros, which stay where the sum is zero; gets the marginals."""
-    last = -1  # the last item of the component
-    k = 0  # the first root of the next component
-    component = -1
-    for item in range(len(forest.symbol)):
-        # After the last root of a component, this item is the first of the next one.
-        while item > last and k < len(forest.root):
-            component = forest.component[k]
-            while k < len(forest.root) and forest.component[k] == component:
-                last = max(last, forest.root[k])
-                k += 1
-        if item <= last and mantissa[component] != 0.0:
-            total = 0.0
-            for i in range(inside.vectors.shape[1]):
-                total += inside.vectors[item, i] * outside.vectors[item, i]
-            shift = inside.exponents[item] + outside.exponents[item] - exponent[component]
-            ratio = total / factors[item] / mantissa[component]
-            marginal[item] = math.ldexp(ratio, int(min(max(shift, LOWEST), HIGHEST)))

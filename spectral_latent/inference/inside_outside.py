@@ -35,18 +35,14 @@ import numpy as np
 from spectral_latent._compiled import EMPTY, TINY, check_column, compiled_pass, pass_part, unsigned
 from spectral_latent.inference._checks import check_roots, check_rules
 from spectral_latent.inference._kernels import (
-    HIGHEST,
-    LOWEST,
     RuleBlock,
     ScaledVectors,
     Workspace,
     block_of,
     edge_pass,
     inside_pass,
-    marginal_pass,
     multiply_transposed,
     outside_pass,
-    root_pass,
 )
 from spectral_latent.operators import ExpectedCounts, ObservableOperators, PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
@@ -64,6 +60,8 @@ __all__ = [
     "tree_weights",
 ]
 
+_LOWEST = -2000  # 2^-2000 is zero in double precision
+_HIGHEST = 900  # all marginals are smaller than 2^900
 _LEAST_FACTOR = 1e-100  # between these two factors, no vector under- or overflows
 _LARGEST_FACTOR = 1e100
 _LOG_2 = math.log(2.0)
@@ -192,10 +190,8 @@ def trusted_posteriors(
     inner = _inside(operators, forest, factors, room)
     outer = ScaledVectors.zeros(operators, forest)
     outside_pass(operators.packed, forest, factors, inner, outer, room, to_left)
-    total, exponent = root_sums(operators, forest, inner)
-    marginal = np.zeros(len(factors))
-    marginal_pass(forest, factors, inner, outer, total, exponent, marginal)
-    return marginal, np.sign(total).astype(np.int64)
+    sums = root_sums(operators, forest, inner)
+    return _item_marginals(forest, factors, inner, outer, sums), np.sign(sums[0]).astype(np.int64)
 
 
 def outside(
@@ -220,9 +216,41 @@ def root_sums(
     operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors
 ) -> tuple[FloatArray, IntArray]:
     """Compute Σ_roots c¹ · α of each component, as mantissa (C,) and exponent (C,)."""
-    total, exponent = np.zeros(forest.n_components), np.full(forest.n_components, EMPTY)
-    root_pass(operators.packed, forest, inside_vectors, total, exponent)
-    return total, exponent
+    symbol = forest.symbol[forest.root]
+    of_root = np.einsum("ki,ki->k", operators.root[symbol], inside_vectors.vectors[forest.root])
+    of_root[symbol < 0] = 0.0  # an unknown symbol has no states
+    mantissa, shift = np.frexp(of_root)
+    exponent = np.where(of_root == 0.0, EMPTY, inside_vectors.exponents[forest.root] + shift)
+    # Sum at the largest exponent of each component.
+    largest = np.full(forest.n_components, EMPTY)
+    np.maximum.at(largest, forest.component, exponent)
+    scaled = _power_of_two(mantissa, exponent - largest[forest.component])
+    return np.bincount(forest.component, scaled, minlength=forest.n_components).astype(np.float64), largest
+
+
+def _power_of_two(numbers: FloatArray, exponents: IntArray) -> FloatArray:
+    """Multiply numbers (n,) by powers of two; exponents (n,) far out of range are brought near."""
+    # NumPy's ldexp takes a C int, or a C long, which has 64 bits on some systems only.
+    return np.asarray(np.ldexp(numbers, np.clip(exponents, _LOWEST, _HIGHEST).astype(np.intc)))
+
+
+def _shares(
+    product: FloatArray, exponent: IntArray, component: IntArray, sums: tuple[FloatArray, IntArray]
+) -> FloatArray:
+    """Divide products (n,) · 2^exponents by the sums of their components (n,); zero where a sum is zero."""
+    # A further component has sum zero, for the items of a forest without roots.
+    total = np.append(sums[0], 0.0)[component]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(total == 0.0, 0.0, product / total)
+    return _power_of_two(ratio, exponent - np.append(sums[1], EMPTY)[component])
+
+
+def _item_marginals(
+    forest: Forest, factors: FloatArray, inner: ScaledVectors, outer: ScaledVectors, sums: tuple[FloatArray, IntArray]
+) -> FloatArray:
+    """Divide α · β of each item by its factor (I,) and by the sum of its component, (I,)."""
+    product = np.einsum("ij,ij->i", inner.vectors, outer.vectors) / factors
+    return _shares(product, inner.exponents + outer.exponents, item_component(forest), sums)
 
 
 def total_weight(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> SignedLog:
@@ -282,10 +310,8 @@ def marginals(
     check_roots(operators, forest)
     factors = _check_factors(forest, factors)
     _check_vectors(operators, forest, inside_vectors, outside_vectors)
-    marginal = np.zeros(forest.n_items)
     sums = root_sums(operators, forest, inside_vectors)
-    marginal_pass(forest, factors, inside_vectors, outside_vectors, *sums, marginal)
-    return marginal
+    return _item_marginals(forest, factors, inside_vectors, outside_vectors, sums)
 
 
 def state_posteriors(inside_vectors: ScaledVectors, outside_vectors: ScaledVectors) -> FloatArray:
@@ -323,15 +349,8 @@ def edge_marginals(
     exponent = np.full(forest.n_edges, EMPTY)
     packed = operators.packed
     edge_pass(packed, forest, inside_vectors, outside_vectors, product, exponent, Workspace.allocate(packed))
-    # Divide by the sum of the component; a further component has sum zero, for the items of a forest without roots.
-    component = item_component(forest)[forest.item]
-    total, of_total = root_sums(operators, forest, inside_vectors)
-    total = np.append(total, 0.0)[component]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(total == 0.0, 0.0, product / total)
-    shift = np.clip(exponent - np.append(of_total, EMPTY)[component], LOWEST, HIGHEST)
-    # NumPy's ldexp takes a C int, or a C long, which has 64 bits on some systems only.
-    return np.asarray(np.ldexp(ratio, shift.astype(np.intc)))
+    sums = root_sums(operators, forest, inside_vectors)
+    return _shares(product, exponent, item_component(forest)[forest.item], sums)
 
 
 class _ComponentTotals(NamedTuple):

@@ -65,28 +65,34 @@ _ROUNDS = 40  # the largest number of rounds, after which errors of spectral est
 _STILL = 1e-12  # the largest change in the last round
 
 
-def mean_children(
-    operators: ObservableOperators, total: FloatArray
-) -> tuple[scipy.sparse.csc_array, scipy.sparse.csc_array]:
-    """Compute the mean numbers of left and of right children by binary rules, (S·M, S·M) each.
+def mean_children(operators: ObservableOperators, total: FloatArray, side: int) -> scipy.sparse.csc_array:
+    """Compute the mean numbers of children of one side by binary rules, (S·M, S·M).
 
     Only children whose sibling has a finite tree are counted.
 
-    total: (S, M) the probability that the tree below a state is finite; ones to count all children."""
+    total: (S, M) the probability that the tree below a state is finite; ones to count all children.
+    side: 1 for left children, 2 for right ones."""
     n_symbols, m = total.shape
-    states = operators.states
-    blocks = []
-    # One parent at a time, so that only the rows of this parent are dense.
-    for a in range(n_symbols):
-        children = np.zeros((2, m, n_symbols, m))
-        for r in np.flatnonzero(operators.rules.binary[:, 0] == a).tolist():
-            _, b, c = operators.rules.binary[r]
-            tensor = operators.binary[r]
-            children[0, : states[a], b, : states[b]] += tensor.apply_right(total[c, : states[c]])
-            children[1, : states[a], c, : states[c]] += tensor.apply_left(total[b, : states[b]])
-        blocks.append([scipy.sparse.csc_array(rows.reshape(m, -1)) for rows in children])
-    to_left, to_right = (scipy.sparse.csc_array(scipy.sparse.vstack(rows)) for rows in zip(*blocks, strict=True))
-    return to_left, to_right
+    numbers = [np.zeros(0)]
+    places = [np.zeros((2, 0), dtype=np.int64)]
+    for rows, first, second, third in operators.binary.by_shape():
+        rules = operators.rules.binary[rows]
+        # Fill in the sums of the siblings, (R, m_c): a matrix (m_a, m_b) remains of each tensor.
+        siblings = total[rules[:, 3 - side]]
+        if second is None or third is None:
+            legs = "rabc,rc->rab" if side == 1 else "racb,rc->rab"
+            filled = np.einsum(legs, first, siblings[:, : first.shape[4 - side]])
+        else:
+            own, other = (second, third) if side == 1 else (third, second)
+            weight = other @ siblings[:, : other.shape[2], None]
+            filled = (first * weight[:, None, :, 0]) @ own
+        # State h of symbol a has the number a · m + h.
+        row = rules[:, 0, None, None] * m + np.arange(filled.shape[1])[:, None]
+        column = rules[:, side, None, None] * m + np.arange(filled.shape[2])
+        numbers.append(filled.ravel())
+        places.append(np.stack([each.ravel() for each in np.broadcast_arrays(row, column)]))
+    shape = (n_symbols * m, n_symbols * m)
+    return scipy.sparse.csc_array((np.concatenate(numbers), tuple(np.concatenate(places, axis=1))), shape=shape)
 
 
 def factorise(equations: scipy.sparse.csc_array) -> scipy.sparse.linalg.SuperLU:
@@ -132,7 +138,7 @@ def mean_node_counts(operators: ObservableOperators) -> FloatArray:
     """
     if not operators.probabilities:
         raise ValueError("only operators that are probabilities generate trees, not those of another basis")
-    to_left, to_right = mean_children(operators, np.ones(operators.root.shape))
+    to_left, to_right = (mean_children(operators, np.ones(operators.root.shape), side) for side in (1, 2))
     to_child = (to_left + to_right + _only_children(operators)).T.tocsr()
     root = operators.root.ravel()
     # Find the symbols and states that trees reach; all others would make the equations singular.
@@ -240,7 +246,7 @@ class LeftCorners:
         total = _finite(operators, leaf_total)
         of_node = np.ones(operators.n_symbols) if of_node is None else of_node
         of_root = np.ones(operators.n_symbols) if of_root is None else of_root
-        to_left, _ = mean_children(operators, total)
+        to_left = mean_children(operators, total, 1)
         to_left = scipy.sparse.csc_array(scipy.sparse.diags_array(np.repeat(of_node, total.shape[1])) @ to_left)
         factors = factorise(scipy.sparse.csc_array((scipy.sparse.eye_array(total.size) - to_left).T))
         first = factors.solve((operators.root * of_root[:, None]).ravel()).reshape(total.shape)
@@ -279,7 +285,7 @@ def _finite(operators: ObservableOperators, leaf_total: FloatArray) -> FloatArra
     """Find Z, the least solution of Z(a, h) = leaf_total(a, h) + Σ t(a → b c) Z(b) Z(c), by Newton's method."""
     unit = scipy.sparse.eye_array(leaf_total.size, format="csc")
     # Most grammars have Z = 1, or 0 without rules.  A solution is the least one if its trees are finite on average.
-    to_left, to_right = mean_children(operators, np.ones_like(leaf_total))
+    to_left, to_right = (mean_children(operators, np.ones_like(leaf_total), side) for side in (1, 2))
     total = ((leaf_total.ravel() > 0.0) | (to_left.sum(axis=1) > 0.0)).astype(np.float64)
     is_solution = np.abs(leaf_total.ravel() + to_left @ total - total).max(initial=0.0) < _ROUNDING
     with suppress(ValueError):
@@ -289,7 +295,7 @@ def _finite(operators: ObservableOperators, leaf_total: FloatArray) -> FloatArra
     total = np.zeros(leaf_total.size)
     # From zero, every step increases Z, and no step goes beyond the solution (Etessami and Yannakakis 2009).
     for _ in range(_STEPS):
-        to_left, to_right = mean_children(operators, total.reshape(leaf_total.shape))
+        to_left, to_right = (mean_children(operators, total.reshape(leaf_total.shape), side) for side in (1, 2))
         missing = leaf_total.ravel() + to_left @ total - total
         step = factorise(unit - to_left - to_right).solve(missing)
         total += step

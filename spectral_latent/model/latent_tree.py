@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
@@ -289,6 +290,10 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         """Estimate the work of inputs for each member, as `by_python` counts it; by default, it is never short."""
         return np.inf
 
+    def _block(self, inputs: Sequence[Input], times: float = 1.0) -> AbstractContextManager[None]:
+        """Open a block that Python runs by itself if inputs are short; it takes `times` the work of a parse."""
+        return by_python(times * len(self.members) * self._work(inputs))
+
     def _sum(self, inputs: list[Input]) -> SignedLog:
         """Sum p̂ over the trees of each of several checked inputs."""
         return SignedLog.mean([member.weigh(inputs) for member in self.members])
@@ -360,7 +365,8 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         """Take the first three steps: chart, parts and judge.
 
         inputs: one or more inputs, in the form that members take."""
-        return self.judge_parts(self.find_parts(inputs, self.chart(inputs)))
+        with self._block(inputs):
+            return self.judge_parts(self.find_parts(inputs, self.chart(inputs)))
 
     def assemble(self, analysis: Analysis[Input], n_best: int = 1) -> Analysis[Input]:
         """Take the fourth step: find up to `n_best` different trees of each input, by falling gain.
@@ -459,9 +465,11 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         least: the least posterior, before or after judging, of a part that is shown."""
         checked("least", least, Annotated[float, AtLeast(0.0)])
         known = given if constraints is None else Partial(given, constraints)
-        analysis = self.analyse([self.checked(known)])
-        sizes = [self.members[at].forest(charts).forest for at, charts in enumerate(analysis.charts)]
-        (parses,) = self.parses(analysis)
+        inputs = [self.checked(known)]
+        with self._block(inputs):
+            analysis = self.analyse(inputs)
+            sizes = [self.members[at].forest(charts).forest for at, charts in enumerate(analysis.charts)]
+            (parses,) = self.parses(analysis)
         steps = explain(analysis, sizes, self.name_parts(analysis), least)
         return "\n".join([steps, *(f"{parse.caption(1)}\n{self.write(parse.tree)}" for parse in parses)])
 
@@ -480,8 +488,11 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         The probability under a member is the sum of `score` over the derivations in its forest of the input.  Where
         the forest is pruned, probabilities are therefore lower bounds; the class says what is left out.  The logarithm
         is -inf if the estimate is not above zero, which is possible for spectral models."""
-        sums = [self._sum(batch).log_if_positive for batch in batches_of(self._inputs(inputs))]
-        return np.concatenate(sums) if sums else np.zeros(0)
+        sums = [np.zeros(0)]
+        for batch in batches_of(self._inputs(inputs)):
+            with self._block(batch):
+                sums.append(self._sum(batch).log_if_positive)
+        return np.concatenate(sums)
 
     def parse(self, given: Any, *, constraints: Any = None, **settings: Any) -> Parse[Tree]:
         """Find the tree of an input with the largest gain: the first that `parse_nbest` finds.
@@ -542,5 +553,5 @@ def _parses_of(
     model: LatentTreeModel[Any, Any, Any], inputs: list[Any], n_best: int, settings: dict[str, Any]
 ) -> list[Parses[Any]]:
     """Find the best trees of each checked input of a batch."""
-    with by_python(n_best * len(model.members) * model._work(inputs)):
+    with model._block(inputs, n_best):
         return model.parses(model.analyse(inputs), n_best, **settings)

@@ -304,6 +304,29 @@ class Tensors(Sequence[Tensor]):
         for first, m_a, width in places:
             yield self.data[first : first + m_a * width].reshape(m_a, width)
 
+    def by_shape(self) -> Iterator[tuple[IntArray, FloatArray, FloatArray | None, FloatArray | None]]:
+        """Group tensors of the same shape and number of terms, so that NumPy computes with R of them at once.
+
+        Gives the numbers of the tensors (R,); their matrices (R, m_a, Q), or all numbers (R, m_a, m_b, m_c) without
+        terms; and their factors (R, Q, m_b) and (R, Q, m_c), None without terms.
+
+        >>> rows, first, _, _ = next(Tensors.scalars(np.array([2.0, 3.0])).by_shape())
+        >>> rows, first.ravel()
+        (array([0, 1]), array([2., 3.]))
+        """
+        sizes, group = np.unique(np.column_stack([self.shapes, self.terms]), axis=0, return_inverse=True)
+        order = np.argsort(group.ravel(), kind="stable")
+        several = np.split(order, np.cumsum(np.bincount(group.ravel(), minlength=len(sizes)))[:-1])
+        for (m_a, m_b, m_c, terms), rows in zip(sizes.tolist(), several, strict=len(sizes) > 0):
+            size = terms * (m_a + m_b + m_c) if terms else m_a * m_b * m_c
+            numbers = self.data[self.offset[rows][:, None] + np.arange(size)]
+            if terms:
+                first, second, third = np.split(numbers, [terms * m_a, terms * (m_a + m_b)], axis=1)
+                factors = second.reshape(-1, terms, m_b), third.reshape(-1, terms, m_c)
+                yield rows, first.reshape(-1, m_a, terms), *factors
+            else:
+                yield rows, numbers.reshape(-1, m_a, m_b, m_c), None, None
+
     def __len__(self) -> int:
         return len(self.terms)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -11,6 +12,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from spectral_latent._compiled import by_python
 from spectral_latent._options import AtLeast, Below, ShortRepr, check_fields, checked, given_or
 from spectral_latent._threads import on_one_thread
 from spectral_latent.estimation import EM, EstimationError, Listener, Random, silent
@@ -100,6 +102,9 @@ class LatentTagger(Tagger, SequenceModel[TagGrammar, Partial[Sequence[str], Allo
 
     def _charts(self, sequence: Sequence[str], known: Allowed | None) -> TagCharts:
         return self.grammar.charts([sequence], [known])
+
+    def _block_of(self, sequence: Sequence[str]) -> AbstractContextManager[None]:
+        return by_python(self._work_of([sequence]))
 
     def _best(self, sequences: Sequence[Sequence[str]], known: Sequence[Allowed | None]) -> IntArray:
         return best_tags(self.analyse(list(map(Partial, sequences, known))).judged)

@@ -21,14 +21,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Generic, TypeVar
 
 import numpy as np
 
-from spectral_latent._compiled import TINY
+from spectral_latent._compiled import TINY, by_python
 from spectral_latent._options import Count, Countable, checked
 from spectral_latent.inference import SignedLog
 from spectral_latent.model import LatentTreeModel, Prefixes, Surprisal, Unit, entropies
@@ -319,6 +319,13 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
         observations: Any = given
         return observations  # type: ignore[no-any-return]
 
+    def _work(self, inputs: Sequence[Input]) -> float:
+        return self._work_of(map(self._observed, inputs))
+
+    def _work_of(self, rows: Iterable[Sized]) -> float:
+        """Multiply the number of observations by the number of states, as `by_python` counts work."""
+        return float(self.grammar.operators.states.max(initial=1) * sum(map(len, rows)))
+
     def analyse(self, inputs: Sequence[Input]) -> Analysis[Input]:
         """Take the first three steps for the sequences that are not empty; others have no parts."""
         full = np.flatnonzero([len(self._observed(given)) > 0 for given in inputs])
@@ -346,7 +353,8 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
         return analysis._replace(trees=trees)
 
     def _weigh(self, trees: list[list[Any]]) -> SignedLog:
-        return around_empty(trees, super()._weigh) if self.grammar.has_tags else self._sum(trees)
+        with by_python(self._work_of(trees)):
+            return around_empty(trees, super()._weigh) if self.grammar.has_tags else self._sum(trees)
 
     def name_parts(self, analysis: Analysis[Input]) -> list[str]:
         """Write the observations of a sequence with their tags."""
@@ -388,7 +396,10 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
     def _sum(self, sequences: Iterable[Any]) -> SignedLog:
         """Estimate p̂ of each of T sequences, as sign and log; a tagger sums over all sequences of tags."""
         rows = list(map(self._terminals, sequences))
-        return around_empty(rows, lambda full: self.grammar.trellises(Sequences.of(full)).weight(), *self._estimates)
+        with by_python(self._work_of(rows)):
+            return around_empty(
+                rows, lambda full: self.grammar.trellises(Sequences.of(full)).weight(), *self._estimates
+            )
 
     def log_probabilities(self, sequences: Iterable[Sequence[Any]]) -> FloatArray:
         """Compute the natural logarithms (T,) of proper probabilities of sequences.

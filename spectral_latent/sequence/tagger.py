@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import islice, tee
 from typing import Any, cast
 
@@ -60,6 +61,10 @@ class Tagger(ABC):
     @abstractmethod
     def _charts(self, sequence: Sequence[Any], known: Allowed | None) -> TagCharts:
         """Find the likely tags of a sequence that is not empty."""
+
+    def _block_of(self, sequence: Sequence[Any]) -> AbstractContextManager[Any]:
+        """Open a block that Python may run by itself."""
+        return nullcontext()
 
     def _best(self, sequences: Sequence[Sequence[Any]], known: Sequence[Allowed | None]) -> IntArray:
         """Find the likeliest tags (N,) of all positions of sequences that are not empty."""
@@ -128,10 +133,14 @@ class Tagger(ABC):
         self._check(sequence)
         if not len(sequence):
             return [([], 0.0)]
-        return [(self._names(tags), log) for tags, log in self._charts(sequence, known).paths(n_best)]
+        with self._block_of(sequence):
+            return [(self._names(tags), log) for tags, log in self._charts(sequence, known).paths(n_best)]
 
     def draw(self, sequence: Sequence[Any], rng: np.random.Generator, known: Allowed | None = None) -> list[Any]:
         """Draw the tags of a sequence from the Markov chain that scores `paths`."""
         checked("rng", rng, np.random.Generator)
         self._check(sequence)
-        return self._names(self._charts(sequence, known).draw(rng)) if len(sequence) else []
+        if not len(sequence):
+            return []
+        with self._block_of(sequence):
+            return self._names(self._charts(sequence, known).draw(rng))

@@ -41,7 +41,8 @@ def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty() 
     observed, expected = np.zeros_like(model.weights), np.zeros_like(model.weights)
     for word, symbol, count, opens in zip(*columns, strict=True):
         if count:
-            phi = model.features([vocabulary[word]], [opens]).toarray()[0]
+            _, feature, value = model.features([vocabulary[word]], [opens])
+            phi = np.bincount(feature, value, minlength=len(model.keys))
             share = count / total[word]
             observed[:, symbol] += phi * share
             expected += np.outer(phi, model.posterior([vocabulary[word]], [opens])[0]) * share
@@ -52,10 +53,10 @@ def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty() 
 def feature_names(model: SpellingModel, word: str, opens: bool = False) -> dict[tuple[str, int], float]:
     """The non-zero features of a word by name and symbol, read from the stored form."""
     names = model.names.names
-    row = model.features([word], [opens])
+    _, feature, value = model.features([word], [opens])
     size = model.n_symbols + 1
-    keys = model.keys[row.indices]
-    return {(names[key // size], key % size - 1): v for key, v in zip(keys.tolist(), row.data.tolist(), strict=True)}
+    keys = model.keys[feature]
+    return {(names[key // size], key % size - 1): v for key, v in zip(keys.tolist(), value.tolist(), strict=True)}
 
 
 def test_pieces_and_relations_of_a_word() -> None:
