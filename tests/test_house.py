@@ -410,27 +410,27 @@ N_FILES = 218
 LINES: dict[str, tuple[int, int]] = {
     "spectral_latent": (78, 6),
     "_version": (38, 3),
-    "_numba": (227, 41),  # all that needs numba, and parts whose compiled form is another function
-    "_compiled": (185, 42),  # short inputs that Python runs by itself, with NumPy in the place of some loops
+    "_numba": (236, 41),  # all that needs numba, and parts whose compiled form is another function
+    "_compiled": (197, 48),  # short inputs that Python runs by itself, with NumPy in the place of some loops
     "_names": (30, 5),  # and imports of names when they are used, for two packages
     "_texts": (12, 5),
     "_options": (254, 65),  # settings of older files that are gone
     "_threads": (61, 10),  # trees are made without searches for garbage, which took as long as making them
     "trees": (694, 280),
-    "operators": (693, 311),  # tensors grouped by shape, in the place of rule by rule
+    "operators": (707, 320),  # tensors grouped by shape, in the place of rule by rule
     "ready": (71, 23),  # what each model is good and bad at, with figures
-    "files": (1202, 372),  # exports for packages on top; batches without searches for garbage; settings that are gone
-    "inference": (1864, 539),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
-    "estimation": (2697, 872),  # exports for packages on top; ends of starts; how many trees would show more states
+    "files": (1203, 372),  # exports for packages on top; batches without searches for garbage; settings that are gone
+    "inference": (1793, 536),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
+    "estimation": (2662, 867),  # exports for packages on top; ends of starts; how many trees would show more states
     "drawing": (175, 62),
     "inspection": (396, 176),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
     "tokenisation": (223, 48),
-    "model": (1206, 556),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
-    "lexicon": (1296, 428),  # words known in text; relatives of unseen words by NumPy, in the place of SciPy
-    "grammar": (2038, 554),  # prefixes of a short sentence are a block of Python
-    "constituency": (2884, 900),  # exports for packages on top; presets that are made when one is asked for
-    "sequence": (3349, 951),  # and tags, paths and draws of a short one
+    "model": (1216, 557),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
+    "lexicon": (1313, 430),  # words known in text; relatives of unseen words by NumPy, in the place of SciPy
+    "grammar": (2047, 554),  # prefixes of a short sentence are a block of Python
+    "constituency": (2887, 901),  # exports for packages on top; presets that are made when one is asked for
+    "sequence": (3372, 953),  # and tags, paths and draws of a short one
     "automata": (841, 266),
     "anchors": (551, 192),
     "dependency": (2209, 569),  # exports for packages on top; batches without searches for garbage

@@ -150,7 +150,8 @@ class _Values(NamedTuple):
     def __add__(self, other: _Values) -> _Values:  # type: ignore[override]
         """Add the counts of two columns."""
         values, place = np.unique(np.concatenate([self.values, other.values]), return_inverse=True)
-        return _Values(values, np.bincount(place, np.concatenate([self.nodes, other.nodes]), minlength=len(values)))
+        nodes = np.bincount(place, np.concatenate([self.nodes, other.nodes]), minlength=len(values))
+        return _Values(values, np.asarray(nodes, dtype=np.float64))
 
 
 def _places(columns: IntArray, tables: list[_Values]) -> IntArray:
