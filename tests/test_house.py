@@ -421,7 +421,7 @@ LINES: dict[str, tuple[int, int]] = {
     "ready": (71, 23),  # what each model is good and bad at, with figures
     "files": (1203, 372),  # exports for packages on top; batches without searches for garbage; settings that are gone
     "inference": (1793, 536),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
-    "estimation": (2662, 867),  # exports for packages on top; ends of starts; how many trees would show more states
+    "estimation": (2663, 867),  # exports for packages on top; ends of starts; how many trees would show more states
     "drawing": (175, 62),
     "inspection": (396, 176),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),

@@ -38,7 +38,7 @@ def multiply(
 def _multiply_by_rows(
     data: FloatArray, at: int, n: int, m: int, vectors: FloatArray, row: int, out: FloatArray, out_row: int
 ) -> None:
-    """Do what `multiply` does."""
+    """Do what `multiply` does with a matrix (n, m)."""
     i = 0
     # Four rows of A at a time, because the processor waits between two additions to the same sum.
     while i + 4 <= n:
@@ -78,7 +78,7 @@ def multiply_transposed(
 def _multiply_transposed_by_rows(
     data: FloatArray, at: int, n: int, m: int, vectors: FloatArray, row: int, out: FloatArray, out_row: int
 ) -> None:
-    """Do what `multiply_transposed` does."""
+    """Do what `multiply_transposed` does with a matrix (n, m)."""
     for j in range(m):
         out[out_row, j] = 0.0
     i = 0
