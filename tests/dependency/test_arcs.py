@@ -98,7 +98,7 @@ def test_judgements_keep_the_sum_of_each_word_and_small_posteriors() -> None:
 
 def test_a_model_of_arcs_belongs_to_its_options(tmp_path: Path) -> None:
     options = DependencyOptions(EstimatorOptions("clusters-em", n_states=2), arcs=JudgeOptions(folds=2, iterations=5))
-    model = DependencyModel.train(SENTENCES * 5, options)
+    model = DependencyModel.train(SENTENCES * 3, options)
     model.save(tmp_path / "model")
     loaded = DependencyModel.load(tmp_path / "model")
     for sentence in SENTENCES:
@@ -130,13 +130,13 @@ def test_the_best_of_several_candidates_has_the_most_right_relations_expected() 
     options = DependencyOptions(EstimatorOptions("clusters-em", n_states=2))
     relations = np.random.default_rng(0).choice(["a", "b", "c"], size=1000).tolist()
     treebank = [
-        tree._replace(relations=tuple(relations[: len(tree.forms)])) for tree in random_treebank(0, 60) if tree.forms
+        tree._replace(relations=tuple(relations[: len(tree.forms)])) for tree in random_treebank(0, 40) if tree.forms
     ]
     model = DependencyModel.train(treebank, options)
     several = model.with_members(lambda member: replace(member, options=replace(options, candidates=6)))
     assert model.relations is not None
     n_changed = 0
-    for sentence in treebank[:25]:
+    for sentence in treebank[:15]:
         bare = sentence.without_tree()
         mu = model.posteriors(bare)
         trees = [parse.tree for parse in model.parse_nbest(bare, 6)]
