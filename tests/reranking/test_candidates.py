@@ -1,5 +1,7 @@
 """Candidates and n-best lists: what they keep, and what they refuse."""
 
+import re
+
 import pytest
 from hypothesis import given
 
@@ -44,6 +46,11 @@ def test_lists_with_one_candidate_or_none() -> None:
     empty = NBest.of([], "7", ["dog"])
     assert (len(empty), empty.n_scores, empty.words) == (0, 0, ("dog",))
     assert empty.rescore([]) == empty
+
+
+def test_candidates_are_drawn_with_ranks_and_scores() -> None:
+    html = NBest.of([Candidate(DOG, -1.5), Candidate(DOG, -2.0)])._repr_html_()
+    assert list(dict.fromkeys(re.findall(r"Tree (\d): ([-.\d]+)", html))) == [("1", "-1.50"), ("2", "-2.00")]
 
 
 def heads(*numbers: int | None) -> Candidate:

@@ -146,6 +146,8 @@ def test_as_other_parsers_write_heads() -> None:
         (-2.0, (0, 1)),
     ]
     assert (second.id, second.candidates[0].score, second.words) == ("b", None, ("Dogs", "bark"))
+    ranked = "".join(f"# sent_id = c-{rank}\n# rank = {rank}\n{ROWS.format(2, 0)}" for rank in (1, 2))
+    assert [(nbest.id, len(nbest)) for nbest in parse_nbest(ranked)] == [("c", 2)]  # as the command `parse` writes them
     (again,) = parse_nbest('{"words": ["Dogs", "bark"], "candidates": [{"heads": [2, 0], "score": 73.5}]}')
     assert (again.id, again.words) == ("1", ("Dogs", "bark"))
     assert (again.candidates[0].score, again.candidates[0].tree.heads) == (73.5, (2, 0))  # type: ignore[union-attr]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +14,12 @@ import pytest
 from spectral_latent.corpora import dependency_trees
 from spectral_latent.estimation import EM, Clusters
 from spectral_latent.lexicon import JudgeOptions
+from spectral_latent.lexicon.buckets import N_BUCKETS, hash_name
+from spectral_latent.lexicon.spelling import character_classes, without_runs
 from spectral_latent.sequence import LatentTagger, TaggerOptions, preset, train_and_tag
 from spectral_latent.sequence.decoding import tag_matrix, tag_parts
-from spectral_latent.sequence.judge import TagChoices, TagEvidence, TagModel
+from spectral_latent.sequence.judge import _TEMPLATES, TagChoices, TagEvidence, TagModel
+from tests.dependency.test_relations import mixed
 
 OPTIONS = TaggerOptions(EM(Clusters(2)), judge=JudgeOptions(folds=2, penalty=0.1))
 WORDS = [["a", "b"], [], ["c"]]
@@ -45,6 +49,36 @@ def test_choices_are_the_likely_tags_of_each_word() -> None:
     assert found.choices.start.tolist() == [0, 3, 6]
     assert found.choices.is_right.tolist() == [False, True, False, True, False, False]
     np.testing.assert_allclose(np.exp(found.choices.log), [0.6, 0.3, 0.1, 0.2, 0.4, 0.4])
+
+
+def test_features_are_those_of_plain_loops() -> None:
+    """Of every tag of every word, one for each template: the hash of its number, the tag and its values."""
+    sentences, tags = [["The", "dogs", "bark"], ["x"], ["A", "b-c", "D1", "the"]], ["N", "V", "A"]
+    first = np.array([0, 3, 4, 8])
+    posteriors = np.random.default_rng(0).dirichlet(np.ones(3), 8)
+    parts = tag_parts(first, *np.nonzero(posteriors), posteriors.ravel())
+    found = TagChoices.of(parts, TagEvidence(sentences, tags, 0.0)).choices.buckets
+
+    def value(s: int, at: int, name: str) -> int:
+        kind, length, step = re.fullmatch(r"([a-z]+) ?(\d)?([+-]\d)?", name).groups()  # type: ignore[union-attr]
+        words, at = sentences[s], at + int(step or 0)
+        if not 0 <= at < len(words):
+            return 0
+        if kind == "opens":
+            return int(at == 0)
+        word, lower, size = words[at], words[at].lower(), int(length or 0)
+        texts = {"word": word, "lower": lower, "ending": lower[-size:], "beginning": lower[:size]}
+        texts |= {"shape": without_runs(character_classes(word)), "tag": tags[posteriors[first[s] + at].argmax()]}
+        return hash_name(texts[kind])
+
+    rows = []
+    for s, at, tag in ((s, at, tag) for s, words in enumerate(sentences) for at in range(len(words)) for tag in tags):
+        states = [mixed(number, hash_name(tag)) for number in range(1, len(_TEMPLATES) + 1)]
+        for number, template in enumerate(_TEMPLATES):
+            for name in template:
+                states[number] = mixed(states[number], value(s, at, name))
+        rows.append([(state >> 20) % N_BUCKETS for state in states])
+    np.testing.assert_array_equal(found, rows)
 
 
 def test_judgements_keep_the_sum_of_each_word() -> None:

@@ -19,6 +19,7 @@ from spectral_latent.estimation import (
     Progress,
 )
 from spectral_latent.estimation._treebank import count_rules
+from spectral_latent.lexicon import WordCounts
 from spectral_latent.sequence import (
     HMMOptions,
     LatentHMM,
@@ -26,6 +27,7 @@ from spectral_latent.sequence import (
     conversion,
     untagged,
 )
+from spectral_latent.sequence.training import SequenceFormalism
 from tests.sequence.hmms import draw_strings, random_hmm
 
 tagged_rows = st.lists(
@@ -146,6 +148,20 @@ def test_rules_are_counted_as_by_hand(rows: list[list[tuple[int, int]]], size: i
         found |= {(kind, *rule): n for rule, n in zip(rules, column, strict=True)}
     assert found == expected
     assert counts.n_trees == len(rows)
+
+
+@given(tagged_rows)
+def test_words_are_counted_with_the_sentences_that_they_open(rows: list[list[tuple[int, int]]]) -> None:
+    formalism = SequenceFormalism(has_tags=True)
+    formalism.columns(rows, np.arange(1.0, len(rows) + 1.0))
+    expected: Counter[tuple[int, int, bool]] = Counter()
+    for weight, row in enumerate(rows, start=1):
+        for at, pair in enumerate(row):
+            expected[*pair, at == 0] += weight
+    seen = WordCounts.total(formalism._counts)
+    names = ((formalism.names.names[x], formalism.tags.names[t]) for x, t in zip(seen.word, seen.symbol, strict=True))
+    found = {(*pair, bool(opens)): n for pair, opens, n in zip(names, seen.opens, seen.times, strict=True)}
+    assert found == expected
 
 
 def no_features(sequences: Sequences) -> FeatureColumns:
