@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 from spectral_latent_sklearn import (
@@ -88,3 +89,4 @@ def test_checks_of_scikit_learn(estimator: BaseEstimator) -> None:
     assert {check["status"] for check in checks} & {"passed", "skipped"}
     assert [check["check_name"] for check in checks if check["status"] == "failed"] == []
     assert clone(estimator).get_params() == estimator.get_params()
+    assert get_tags(estimator).input_tags.two_d_array == hasattr(estimator, "n_init")

@@ -215,6 +215,25 @@ def test_estimates_that_are_no_probabilities_have_no_sums() -> None:
         GrammarSums(ConstituencyModel.train(TREES, ConstituencyOptions()).members[0])
 
 
+def test_suggestions_have_posteriors_and_other_labels_that_are_not_unlikely() -> None:
+    model = ConstituencyModel.train(TREES[:40])
+    sentences = [[*list(tree.words())[1:], *list(tree.words())[:1]] for tree in TREES[40:90]]  # in an odd order
+    shown = []
+    for words, found in zip(sentences, suggest_trees(model, sentences), strict=True):
+        posteriors = model.posteriors(words)
+        assert found.tree == model.parse(words).tree
+        for part, p in found.parts.items():
+            assert p == pytest.approx(posteriors.get(part, 0.0))
+            others = {each: q for each, q in posteriors.items() if each[:2] == part[:2] and each not in found.parts}
+            likely = sorted((each for each in others if others[each] >= 0.05), key=lambda each: (-others[each], each))
+            assert [each for each, _ in found.alternatives.get(part, [])] == likely
+            shown += [others[each] for each in likely]
+        assert found.expected_errors == pytest.approx(sum(1.0 - min(p, 1.0) for p in found.parts.values()))
+        marks = [(p < 0.9) + (p < 0.5) for p in found.parts.values()]
+        assert found.marked.bracketed().count("?") == sum(marks) or len(marks) < len(list_constituents(found.tree))
+    assert any(0.05 <= p < 0.1 for p in shown)
+
+
 def test_disagreement_is_the_information_of_constituents_on_the_grammar() -> None:
     """H(c) - H(c | grammar) of each labelled constituent, from the posteriors of parsers of one grammar each."""
     model = ConstituencyModel.train(TREES, preset("clusters"))

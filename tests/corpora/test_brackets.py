@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from nltk.tree import Tree
 
 from spectral_latent.constituency import Changes, clean
+from spectral_latent.constituency.cleaning import without_empty
 from spectral_latent.constituency.tree import Phrase
 from spectral_latent.corpora import CorpusError, parse_brackets, phrase_from_nltk
 from tests.processes import is_linear
@@ -170,6 +171,14 @@ def test_trees_of_metadata_alone_are_no_trees_in_any_format(header: str) -> None
     assert [leaves(tree) for tree in trees] == [["NN/dog"], ["ID/x"]]
     assert changes.counts["trees without words left out"] == 1
     assert changes.left_out == {"trees without words left out": ["a.mrg, line 1"]}
+
+
+@pytest.mark.parametrize("text", ["(S (NP (X (-NONE- *))) (VB go))", "( (IP (NP (NP *con*) (X 0)) (VB go)) (ID A,.1))"])
+def test_empty_elements_are_counted_as_cleaning_counts_them(text: str) -> None:
+    read, cleaned = Changes(), Changes()
+    bare = list(parse_brackets(text, "x", read, traces=False))
+    assert bare == [without_empty(tree, cleaned) for tree in parse_brackets(text, "x", cleaned)]
+    assert read.counts == cleaned.counts and read.counts["phrases without words removed"] > 1
 
 
 def test_words_in_asterisks_are_words_where_their_label_is_a_tag() -> None:
