@@ -11,8 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.estimation.starts import Ascent
-from spectral_latent.sequence.gaussian import GaussianLearner, GaussianMarkov, gaussian_moments
+from spectral_latent.sequence.gaussian import GaussianMarkov, gaussian_moments
 from spectral_latent_sklearn import SpectralGaussianHMM
 
 TRUE = GaussianMarkov(
@@ -140,20 +139,6 @@ def test_missing_numbers_are_summed_over() -> None:
     hmm.startprob_, hmm.transmat_, hmm.means_, hmm.covars_ = TRUE.initial, TRUE.transition, TRUE.means, TRUE.covars
     hmm.n_features_in_ = 2
     assert hmm.score(x) == pytest.approx(math.log(total), rel=1e-9)
-
-
-def test_a_model_is_learnt_from_numbers_of_which_a_fifth_are_missing(data: np.ndarray) -> None:
-    """The likelihood never falls, and the parameters come near the true ones."""
-    x = np.where(np.random.default_rng(1).random(data.shape) < 0.2, np.nan, data)
-    start = GaussianMarkov(np.ones(3) / 3, np.ones((3, 3)) / 3, TRUE.means + 0.3, np.tile(np.eye(2), (3, 1, 1)))
-    ascent = Ascent(GaussianLearner(x, np.array([len(x)]), "full", 1e-3), start)
-    ascent.climb(60, 1e-6)
-    assert (np.diff(ascent.objective) > -1e-6).all()
-    assert max(error(ascent.model).values()) < 0.12
-    hmm = SpectralGaussianHMM(3, "full", n_init=1, random_state=0).fit(x)
-    found = GaussianMarkov(hmm.startprob_, hmm.transmat_, hmm.means_, hmm.covars_)
-    assert max(error(found).values()) < 0.12
-    assert hmm.predict(x).shape == (len(x),)
 
 
 def test_missing_numbers_that_leave_nothing_to_learn() -> None:

@@ -11,8 +11,6 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 from spectral_latent.estimation.starts import Ascent
 from spectral_latent.sequence import HiddenMarkov, Sequences
@@ -73,16 +71,6 @@ def test_a_model_is_found_again(fitted: SpectralHMM) -> None:
     np.testing.assert_allclose(fitted.transmat_[np.ix_(order, order)], CHAIN.transition, atol=0.05)
     np.testing.assert_allclose(fitted.emissionprob_[order], CHAIN.emission, atol=0.03)
     np.testing.assert_allclose(fitted.startprob_[order], CHAIN.initial, atol=0.08)
-
-
-@pytest.mark.parametrize("estimator", ["em", "anchors", "spectral"])
-def test_new_sequences_are_nearly_as_likely_as_under_the_truth(
-    estimator: str, data: tuple[np.ndarray, list[int]]
-) -> None:
-    X, lengths = drawn(300, seed=1)
-    hmm = SpectralHMM(3, estimator, n_init=2, random_state=0).fit(data[0], lengths=data[1])
-    lost = (log_likelihood(CHAIN, X, lengths) - hmm.score(X, lengths=lengths)) / len(X)
-    assert lost < (0.01 if estimator == "em" else 0.1)
 
 
 def test_states_are_those_of_enumeration(fitted: SpectralHMM) -> None:
@@ -288,17 +276,6 @@ def test_states_that_add_nothing_are_told(X: list, lengths: list[int] | None, fo
         for estimator, fewer in (("anchors", 2), ("spectral", 1)):
             with pytest.warns(ConvergenceWarning, match=f" {fewer} of the 5 states"):
                 SpectralHMM(5, estimator, random_state=0).fit(X)
-
-
-def test_pipelines_hand_on_lengths(data: tuple[np.ndarray, list[int]], fitted: SpectralHMM) -> None:
-    """By the name of the step, and by the routing of metadata."""
-    X, lengths = data
-    plain = make_pipeline(FunctionTransformer(np.abs), clone(fitted)).fit(-X, spectralhmm__lengths=lengths)
-    np.testing.assert_array_equal(plain[-1].transmat_, fitted.transmat_)
-    with config_context(enable_metadata_routing=True):
-        asking = clone(fitted).set_fit_request(lengths=True).set_predict_request(lengths=True)
-        routed = make_pipeline(FunctionTransformer(np.abs), asking).fit(-X, lengths=lengths)
-        np.testing.assert_array_equal(routed.predict(-X, lengths=lengths), fitted.predict(X, lengths=lengths))
 
 
 def test_missing_rows_and_known_states_are_those_of_enumeration(fitted: SpectralHMM) -> None:

@@ -219,26 +219,6 @@ def test_constituents_are_those_of_the_same_words_after_tokens_are_merged_or_spl
     assert labelled(doc) < before
 
 
-def test_constituents_go_with_their_sentences_to_other_documents(nlp: Language) -> None:
-    doc = document(nlp, ["she", "sees", "the", "cat"], ["the", "dog", "sleeps"])
-    first, second = doc.sents
-    copy = second.as_doc(copy_user_data=True)
-    assert [sent._.parse_string for sent in copy.sents] == [second._.parse_string]
-    assert labelled(copy) == {each for each in labelled(doc) if each[0] in second.text}
-    part = doc[2:7].as_doc(copy_user_data=True)  # the end of one sentence, and another one
-    assert [found._.labels for found in (part[:2], part[2:5], part[2:4])] == [("NP",), ("S",), ("NP",)]
-    assert part[:2]._.parent is None and part[2:4]._.parent.text == "the dog sleeps"
-    joined = Doc.from_docs([doc, document(nlp, ["it", "runs"]), doc])
-    assert [sent._.parse_string for sent in joined.sents] == [
-        *(first._.parse_string, second._.parse_string, "(S (NP (PRP it)) (VP (VBZ runs)))"),
-        *(first._.parse_string, second._.parse_string),
-    ]
-    with pytest.raises(ValueError, match=r"as_doc\(copy_user_data=True\)"):
-        _ = second.as_doc()[:1]._.labels
-    again = Doc(nlp.vocab).from_bytes(doc.to_bytes())
-    assert labelled(again) == labelled(doc)
-
-
 @pytest.mark.parametrize("name", COMPONENTS)
 def test_one_bad_document_does_not_take_its_batch(models: Models, name: str) -> None:
     nlp = spacy.blank("en")
@@ -303,3 +283,23 @@ def test_lemmas_and_features_are_those_of_the_model(tmp_path: Path) -> None:
     assert {"token.lemma", "token.morph", "token.pos", "token.tag", "token.head", "token.dep"} == {*assigned}
     scores = nlp.evaluate([Example(nlp.make_doc(doc.text), doc)])
     assert [scores[name] for name in ("lemma_acc", "morph_acc", "pos_acc", "tag_acc", "dep_las")] == [1.0] * 5
+
+
+def test_constituents_go_with_their_sentences_to_other_documents(nlp: Language) -> None:
+    doc = document(nlp, ["she", "sees", "the", "cat"], ["the", "dog", "sleeps"])
+    first, second = doc.sents
+    copy = second.as_doc(copy_user_data=True)
+    assert [sent._.parse_string for sent in copy.sents] == [second._.parse_string]
+    assert labelled(copy) == {each for each in labelled(doc) if each[0] in second.text}
+    part = doc[2:7].as_doc(copy_user_data=True)  # the end of one sentence, and another one
+    assert [found._.labels for found in (part[:2], part[2:5], part[2:4])] == [("NP",), ("S",), ("NP",)]
+    assert part[:2]._.parent is None and part[2:4]._.parent.text == "the dog sleeps"
+    joined = Doc.from_docs([doc, document(nlp, ["it", "runs"]), doc])
+    assert [sent._.parse_string for sent in joined.sents] == [
+        *(first._.parse_string, second._.parse_string, "(S (NP (PRP it)) (VP (VBZ runs)))"),
+        *(first._.parse_string, second._.parse_string),
+    ]
+    with pytest.raises(ValueError, match=r"as_doc\(copy_user_data=True\)"):
+        _ = second.as_doc()[:1]._.labels
+    again = Doc(nlp.vocab).from_bytes(doc.to_bytes())
+    assert labelled(again) == labelled(doc)

@@ -157,37 +157,6 @@ def test_states_are_those_that_a_tree_most_probably_has() -> None:
         spectral.states(tree)
 
 
-def test_reranked() -> None:
-    """A reranker that puts the last first, of the 50 best trees, whatever the number asked for."""
-    other = Tree.fromstring("(S (NP (PRP They)) (VP (VBP see) (NP (NNS dogs)) (PP (IN with) (NP (NNS eyes)))) (. .))")
-    parser = SpectralParser.train([*treebank(), other])
-    sentence = other.leaves()
-    reranker = last_first()
-    trees = parser.parse_all(sentence, n_best=50)
-    assert len(trees) > 1
-    assert parser.parse_all(sentence, n_best=50, rerank=reranker) == trees[::-1]
-    assert parser.parse_one(sentence, rerank=reranker) == trees[-1]
-    assert [list(parses) for parses in parser.parse_sents([sentence], rerank=reranker)] == [trees[-1:]]
-    assert parser.parse_one([], rerank=reranker) is None
-
-
-def test_constraints() -> None:
-    """Trees are those of the model under the same constraints, which rerankers cannot keep."""
-    parser = SpectralParser.train(treebank())
-    sentence = treebank()[3].leaves()
-    known = PhraseConstraints([(1, 3)])
-    expected = [parse.tree.bracketed() for parse in parser.model.parse_nbest(sentence, 3, constraints=known)]
-    found = [phrase_from_nltk(tree).bracketed() for tree in parser.parse_all(sentence, n_best=3, constraints=known)]
-    assert found == expected
-    assert phrase_from_nltk(parser.parse_one(sentence, constraints=known)).bracketed() == expected[0]
-    with pytest.raises(ValueError, match="is not within the"):
-        parser.parse(sentence, constraints=PhraseConstraints([(0, 99)]))
-    with pytest.raises(ValueError, match="leave out rerank or constraints"):
-        parser.parse(sentence, rerank=last_first(), constraints=known)
-    with pytest.raises(ValueError, match="empty sentence"):
-        parser.parse([], constraints=PhraseConstraints(tags={0: "NN"}))
-
-
 def test_scores_are_binary_logarithms_of_probabilities(parser: SpectralParser) -> None:
     for tree in treebank()[::5]:
         expected = parser.model.score([phrase_from_nltk(tree)]).log[0] / math.log(2)
@@ -220,3 +189,20 @@ def test_grammar_is_that_of_the_plain_model(parser: SpectralParser) -> None:
     tree = Tree.convert(tree)[0]
     tree.un_chomsky_normal_form()
     assert tree == treebank()[0][0]
+
+
+def test_constraints() -> None:
+    """Trees are those of the model under the same constraints, which rerankers cannot keep."""
+    parser = SpectralParser.train(treebank())
+    sentence = treebank()[3].leaves()
+    known = PhraseConstraints([(1, 3)])
+    expected = [parse.tree.bracketed() for parse in parser.model.parse_nbest(sentence, 3, constraints=known)]
+    found = [phrase_from_nltk(tree).bracketed() for tree in parser.parse_all(sentence, n_best=3, constraints=known)]
+    assert found == expected
+    assert phrase_from_nltk(parser.parse_one(sentence, constraints=known)).bracketed() == expected[0]
+    with pytest.raises(ValueError, match="is not within the"):
+        parser.parse(sentence, constraints=PhraseConstraints([(0, 99)]))
+    with pytest.raises(ValueError, match="leave out rerank or constraints"):
+        parser.parse(sentence, rerank=last_first(), constraints=known)
+    with pytest.raises(ValueError, match="empty sentence"):
+        parser.parse([], constraints=PhraseConstraints(tags={0: "NN"}))

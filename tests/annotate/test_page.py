@@ -185,31 +185,6 @@ def test_a_phrase_is_attached_elsewhere(page: Page) -> None:
     assert page.tree().bracketed() == high
 
 
-def test_two_pages_do_not_overwrite_each_other_and_changes_outlive_a_new_page(page: Page) -> None:
-    page.click(0, 2, "NP")
-    page.press("r")
-    page.answer("XP")
-    ours = page.tree()
-    page.project.accept(40, parse_one("(S " + " ".join(f"(NN {word})" for word in WORDS) + ")"))
-    page.browser.find_element("id", "accept").click()
-    for _ in range(100):
-        if "another page" in page.message:
-            break
-        page.browser.implicitly_wait(0.1)
-    assert "another page" in page.message and page.tree() == ours
-    assert page.project.suggest(40)[0] != ours
-    page.browser.get("about:blank")
-    page.browser.get(f"{page.address}#41")
-    page.wait_for("sentence 2")
-    page.browser.execute_script("chosen = [tree]; relabel(tree, 'FRAG')")
-    changed = page.tree()
-    page.browser.refresh()
-    page.wait_for("sentence 2")
-    assert page.tree() == changed and "changes" in page.message
-    page.press("u")
-    assert page.tree() == page.project.suggest(41)[0]
-
-
 def parse_one(text: str) -> Phrase:
     (tree,) = parse_brackets(text)
     return tree

@@ -221,6 +221,21 @@ def test_a_disk_that_is_full_is_told_and_nothing_is_accepted(client: Any, projec
     assert client.post("/api/sentences/20", json={"tree": to_list(TREES[20])}, **BASE).status_code == 200
 
 
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(max_size=3),
+        lambda children: st.lists(children, max_size=3) | st.dictionaries(st.text(max_size=2), children, max_size=2),
+        max_leaves=8,
+    )
+)
+def test_any_object_is_a_tree_or_refused(given: Any) -> None:
+    try:
+        tree = from_list(given)
+    except ValueError:
+        return
+    assert to_list(tree) == given
+
+
 def test_what_is_shown_can_be_accepted_or_neither(tmp_path: Path) -> None:
     """Trees with as many phrases within one another as can be sent; those with more are refused with a reason."""
     path = tmp_path / "deep.mrg"
@@ -237,18 +252,3 @@ def test_what_is_shown_can_be_accepted_or_neither(tmp_path: Path) -> None:
         else:
             assert "200" in shown.get_json()["error"]
         project.close()
-
-
-@given(
-    st.recursive(
-        st.none() | st.integers() | st.text(max_size=3),
-        lambda children: st.lists(children, max_size=3) | st.dictionaries(st.text(max_size=2), children, max_size=2),
-        max_leaves=8,
-    )
-)
-def test_any_object_is_a_tree_or_refused(given: Any) -> None:
-    try:
-        tree = from_list(given)
-    except ValueError:
-        return
-    assert to_list(tree) == given

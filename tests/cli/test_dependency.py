@@ -99,18 +99,6 @@ def test_every_word_gets_a_tag(run: Run, tmp_path: Path, upos: str, xpos: str, t
     assert run("parse", tmp_path / "model", tmp_path / "a.conllu").stderr == ""
 
 
-@pytest.mark.parametrize("column", ["upos", "xpos"])
-def test_tags_stand_in_their_column(run: Run, trees: Path, tmp_path: Path, column: str) -> None:
-    """Also where the input has one tag for each word, or none."""
-    run("train", "dependency", trees, "-o", tmp_path / "model", "--column", column, "-q")
-    tags = TAGS[1] if column == "upos" else TAGS[0]
-    tagged = " ".join(map("/".join, zip(GOLD[0].forms, tags, strict=True)))
-    for text in (" ".join(GOLD[0].forms), tagged):
-        (found,) = parse_conllu(run("parse", tmp_path / "model", stdin=text).stdout)
-        other = "xpos" if column == "upos" else "upos"
-        assert (getattr(found, column), getattr(found, other)) == (tuple(tags), ("_",) * 5)
-
-
 # Parsing
 
 

@@ -66,14 +66,6 @@ def test_the_record_of_training(run: Run, files: Path, model: Path, treebank: Pa
     assert facts(run, files / "dependency")["sources"] == [{"name": "gold.conllu", "content": digest}]
 
 
-def test_places_of_what_was_left_out_are_without_folders(run: Run, tmp_path: Path) -> None:
-    """The record holds no folder, so that the same training makes the same file anywhere."""
-    (tmp_path / "old.psd").write_text("( (NP (N dog-dog)) (ID A,.1))\n( (CODE x) (ID A,.2))\n")
-    assert run("train", "constituency", tmp_path / "old.psd", "-o", tmp_path / "model", "-q").exit_code == 0
-    changes = facts(run, tmp_path / "model")["changes"]
-    assert changes["first left out"] == {"trees without words left out": ["old.psd, line 2"]}
-
-
 def test_the_figures_of_dev_are_in_the_record(run: Run, treebank: Path, model: Path, tmp_path: Path) -> None:
     """As `evaluate` has them, without speeds, so that the same training makes the same file; the model is the same."""
     for name in ("one", "two"):

@@ -107,17 +107,6 @@ def test_apply_writes_the_best_trees(run: Run, phrases: Files, dependencies: Fil
     assert [tree.heads for tree in dependency_trees(best)] == [HEADS] * 8
 
 
-def test_apply_writes_the_lists_with_another_score(run: Run, files: Files, tmp_path: Path) -> None:
-    found = run("rerank", "apply", files.reranker, "--model", files.model, "--lists", stdin=files.lists.read_text())
-    (rescored := tmp_path / "lists").write_text(found.stdout)
-    for old, new in zip(read_nbest(files.lists), read_nbest(rescored), strict=True):
-        assert [(strip(tree), others) for tree, _, others in new.candidates] == [
-            (strip(tree), (score,)) for tree, score, _ in old.candidates
-        ]
-        first, second = (candidate.score for candidate in new.candidates)
-        assert first is not None and second is not None and first < second
-
-
 def text_of(files: Files, tmp_path: Path) -> Path:
     """The sentences of the gold trees: a line for each, or CoNLL-U."""
     if files.gold.suffix == ".conllu":
@@ -197,3 +186,14 @@ def test_wrong_gold_and_models(run: Run, phrases: Files, dependencies: Files, tm
     ):
         found = run("rerank", "evaluate", *arguments)
         assert found.exit_code and not found.stdout and named in " ".join(found.stderr.split()), found.stderr
+
+
+def test_apply_writes_the_lists_with_another_score(run: Run, files: Files, tmp_path: Path) -> None:
+    found = run("rerank", "apply", files.reranker, "--model", files.model, "--lists", stdin=files.lists.read_text())
+    (rescored := tmp_path / "lists").write_text(found.stdout)
+    for old, new in zip(read_nbest(files.lists), read_nbest(rescored), strict=True):
+        assert [(strip(tree), others) for tree, _, others in new.candidates] == [
+            (strip(tree), (score,)) for tree, score, _ in old.candidates
+        ]
+        first, second = (candidate.score for candidate in new.candidates)
+        assert first is not None and second is not None and first < second

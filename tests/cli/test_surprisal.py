@@ -97,18 +97,6 @@ def test_items_that_cannot_be_read(run: Run, model: Path, tmp_path: Path) -> Non
         assert (found.exit_code, told in found.stderr) == (code, True), found.stderr
 
 
-@pytest.mark.filterwarnings("default")
-def test_sentences_beyond_the_limits(run: Run, model: Path, tmp_path: Path) -> None:
-    """No JSON reader takes NaN."""
-    ConstituencyModel.load(model).with_limits(Limits(max_words=3)).save(tmp_path / "model")
-    found = run("surprisal", tmp_path / "model", "--json", stdin=TEXT)
-    assert "has no surprisal" in found.stderr
-    entry = json.loads(found.stdout.splitlines()[0])
-    assert entry["surprisal"] == [None] * 4 and entry["end"] is None
-    row = run("surprisal", tmp_path / "model", "-q", stdin=TEXT).stdout.splitlines()[1].split("\t")
-    assert all(math.isnan(float(x)) for x in row[4:])
-
-
 def test_models_that_have_none_are_refused(run: Run, treebank: Path, tmp_path: Path) -> None:
     train = (
         "train",
@@ -134,3 +122,15 @@ def test_a_spectral_model_of_sequences(run: Run, tmp_path: Path) -> None:
     lines = run("surprisal", tmp_path / "hmm", "--json", "--unit", "nats", stdin=TEXT).stdout.splitlines()
     found = [json.loads(line)["sentence"] for line in lines]
     np.testing.assert_allclose(found, -hmm.log_probabilities(SENTENCES), rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("default")
+def test_sentences_beyond_the_limits(run: Run, model: Path, tmp_path: Path) -> None:
+    """No JSON reader takes NaN."""
+    ConstituencyModel.load(model).with_limits(Limits(max_words=3)).save(tmp_path / "model")
+    found = run("surprisal", tmp_path / "model", "--json", stdin=TEXT)
+    assert "has no surprisal" in found.stderr
+    entry = json.loads(found.stdout.splitlines()[0])
+    assert entry["surprisal"] == [None] * 4 and entry["end"] is None
+    row = run("surprisal", tmp_path / "model", "-q", stdin=TEXT).stdout.splitlines()[1].split("\t")
+    assert all(math.isnan(float(x)) for x in row[4:])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spectral_latent import load
 from spectral_latent.constituency import ConstituencyModel, preset
-from spectral_latent.corpora import read_brackets, tagged_sentences
-from spectral_latent.estimation import ESTIMATORS
+from spectral_latent.corpora import read_brackets
 from spectral_latent.sequence import LatentTagger
 from tests.cli.conftest import ROW, Run
 
@@ -136,19 +133,6 @@ def test_trees_that_cannot_be_read_are_listed_or_left_out(run: Run, tmp_path: Pa
     assert len(run("score", tmp_path / "model", source, "--skip-bad").stdout.splitlines()) == 10
 
 
-def test_the_reading_of_historical_trees_can_be_given(run: Run, tmp_path: Path) -> None:
-    plain, marked = "(S (NP (NN dog)) (VP (VB go)))\n", "(S (NP-SBJ 0) (VP (VB go)))\n"
-    (tmp_path / "late.mrg").write_text(400 * plain + marked)
-    (tmp_path / "early.mrg").write_text("( (S (NP (NN dog)) (VP (VB go) (CODE here))) (ID X,1))\n" * 12)
-    for form in ("historical", "penn"):
-        for name in ("late", "early"):
-            args = (tmp_path / f"{name}.mrg", "-o", tmp_path / f"{name}.{form}", "--format", form)
-            assert run("train", "constituency", *args).exit_code == 0
-    seen = {path.name: {*load(path).members[0].lexicon.words} for path in tmp_path.glob("*.[hp]*")}
-    assert seen["late.historical"] == {"dog", "go"} and "0" in seen["late.penn"]
-    assert seen["early.historical"] == {"dog", "go"} and "here" in seen["early.penn"]
-
-
 # Taggers
 
 DOGS = ROW.format(1, "Dogs", "NOUN", "NNS", "_", "_") + ROW.format(2, "bark", "VERB", "VBP", "_", "_") + "\n"
@@ -176,27 +160,3 @@ def test_columns_of_tags(
     model = LatentTagger.load(tmp_path / "model")
     assert (model.tags, model.tagset) == (tags.split(), column)
     assert result.stderr.count("1 of 2") == gaps
-
-
-def test_settings_of_taggers_and_sources_of_two_formats(run: Run, taggings: Path, tmp_path: Path) -> None:
-    for name, extra in (("a", []), ("b", ["--jobs", "2"]), ("c", ["--n-states", "3", "--seed", "7"])):
-        assert run("train", "tagger", taggings, "-o", tmp_path / name, *extra).exit_code == 0
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    options = LatentTagger.load(tmp_path / "c").options
-    assert options.estimator == ESTIMATORS["clusters-em"].with_settings(n_states=3, seed=7)
-    (tmp_path / "a.conllu").write_text(DOGS)
-    result = run("train", "tagger", taggings, tmp_path / "a.conllu", "-o", tmp_path / "model")
-    assert "19 sentences" in result.stderr
-    assert {"NOUN", "PRP"} <= set(LatentTagger.load(tmp_path / "model").tags)
-
-
-def test_a_corpus_of_nltk(run: Run, require_corpus: Callable[[str], Any], tmp_path: Path) -> None:
-    require_corpus("treebank")
-    result = run("train", "tagger", "nltk:treebank:dev", "-o", tmp_path / "model", "-q")
-    assert result.exit_code == 0, result.stderr
-    sentences = list(tagged_sentences("nltk:treebank:test"))
-    text = "".join(" ".join(word for word, _ in sentence) + "\n" for sentence in sentences)
-    tagged = [line.split(" ") for line in run("tag", tmp_path / "model", stdin=text).stdout.splitlines()]
-    pairs = [tuple(token.rpartition("/")[::2]) for line in tagged for token in line]
-    gold = [pair for sentence in sentences for pair in sentence]
-    assert sum(pair == other for pair, other in zip(pairs, gold, strict=True)) > 0.92 * len(gold)

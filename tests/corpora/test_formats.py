@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from spectral_latent.corpora import (
     CorpusError,
-    dependency_trees,
     sentences,
     tagged_sentences,
     to_conllu,
@@ -158,22 +157,6 @@ def test_any_text_has_a_format(text: str, name: str) -> None:
 
 
 # Readers
-
-
-def test_words_of_every_format_in_files_of_any_name(tmp_path: Path) -> None:
-    forms: tuple[Format, ...] = ("conllu", "tagged", "tokens")
-    for form, text in zip(forms, (CONLLU, TAGGED, TEXT), strict=True):
-        file = tmp_path / form
-        file.write_text(text)
-        for chosen in (None, form):
-            assert list(sentences(file, form=chosen)) == [["Dogs", "bark"]]
-            if text != TEXT:
-                tags = ["NOUN", "VERB"] if text == CONLLU else ["NNS", "VBP"]
-                assert list(tagged_sentences(file, form=chosen)) == [list(zip(["Dogs", "bark"], tags, strict=True))]
-            if "\t" in text:
-                assert [tree.heads for tree in dependency_trees(file, form=chosen)] == [(2, 0)]
-    (tmp_path / "a.mrg").write_text(CONLLU)
-    assert [tree.heads for tree in dependency_trees(tmp_path / "a.mrg", form="conllu")] == [(2, 0)]
 
 
 def test_errors_under_a_guess_say_so(tmp_path: Path) -> None:

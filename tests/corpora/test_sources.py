@@ -1,7 +1,6 @@
 """Treebanks by name, and the readers of NLTK's corpora against NLTK."""
 
 import os
-import re
 import subprocess
 import sys
 import zipfile
@@ -13,17 +12,15 @@ import nltk
 import pytest
 from nltk.corpus.reader import BracketParseCorpusReader, SinicaTreebankCorpusReader
 
-from spectral_latent.constituency import Changes, clean
+from spectral_latent.constituency import Changes
 from spectral_latent.corpora import (
     CorpusError,
     constituency_trees,
     phrase_from_nltk,
     phrases_from_nltk,
 )
-from spectral_latent.corpora._nltk_files import CorpusFiles
 
 Install = Callable[..., Any]
-EMPTY = re.compile(r"\*|0$")
 
 
 def brackets(trees: Any) -> list[str]:
@@ -65,19 +62,6 @@ def test_files_of_treebanks_are_found_without_nltk(
     monkeypatch.delitem(sys.modules, "nltk")
     assert words(constituency_trees("nltk:treebank")) == ["a", "b"]
     assert "nltk" not in sys.modules
-
-
-@pytest.mark.parametrize("corpus", ["treebank", "cess_esp"])
-def test_files_of_treebanks_are_those_that_nltk_names(
-    corpus: str, require_corpus: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reader = require_corpus(corpus)
-    monkeypatch.delitem(sys.modules, "nltk")
-    found = CorpusFiles.find(corpus)
-    assert found is not None
-    assert sorted(found.fileids()) == sorted(reader.fileids())
-    last = max(found.fileids())
-    assert found.raw(last) == reader.raw(last)
 
 
 def test_files_with_faults_are_left_to_nltk(tmp_path: Path) -> None:
@@ -143,19 +127,6 @@ def test_whether_trees_are_historical_may_be_said(tmp_path: Path) -> None:
         assert words(constituency_trees(tmp_path / "a.mrg", form=form)) == [expected]  # type: ignore[arg-type]
 
 
-def test_icepahc(shared_file: Callable[[str], Path]) -> None:
-    """No word of the treebank is mark-up; its numbers were counted in the files by regular expressions."""
-    file = shared_file("treebanks/icepahc/1150.firstgrammar.sci-lin.psd")
-    text = file.read_text(encoding="utf-8")
-    changes = Changes()
-    trees = list(filter(None, (clean(tree, changes=changes) for tree in constituency_trees(file, changes))))
-    found = [word for tree in trees for word in tree.words()]
-    leaves = re.findall(r"\(([^\s()]+) ([^\s()]+)\)", text)
-    expected = [word.split("-")[0] for tag, word in leaves if tag not in ("ID", "CODE") and not EMPTY.match(word)]
-    assert found == expected
-    assert changes.counts["nodes ID and CODE removed"] == sum(tag in ("ID", "CODE") for tag, _ in leaves)
-
-
 def test_trees_without_words_are_left_out_and_counted(install: Install, tmp_path: Path) -> None:
     text = "(S (NN a))\n(S (NP (-NONE- *)))\n"
     install({"a.mrg": text})
@@ -183,13 +154,3 @@ def test_other_readers_are_read_by_nltk(install: Install) -> None:
     install({"parsed": line + "#2:1.[0] S(agent:NP(Head:Nhaa:我)#。\n"}, SinicaTreebankCorpusReader)
     with pytest.raises(CorpusError, match="nltk:toy, file parsed, sentence 2: "):
         list(constituency_trees("nltk:toy"))
-
-
-def test_the_null_subjects_of_cess_esp_are_removed(require_corpus: Callable[[str], Any]) -> None:
-    """And no other word."""
-    require_corpus("cess_esp")
-    changes = Changes()
-    words = {word for tree in constituency_trees("nltk:cess_esp:dev", changes) for word in tree.words()}
-    assert "*0*" not in words
-    assert list(changes.spellings) == ["*0*"]
-    assert changes.spellings["*0*"] > 300

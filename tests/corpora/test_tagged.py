@@ -76,16 +76,6 @@ def test_columns_of_conllu(conllu: Path) -> None:
         tagged_sentences(conllu, "universal")
 
 
-def test_a_tag_that_is_missing(tmp_path: Path) -> None:
-    """The word has the tag of the other column."""
-    file = tmp_path / "a.conll"
-    file.write_text("# one\n" + CONLLU.format("_"), encoding="utf-8")
-    with pytest.warns(UserWarning, match="words without an xpos tag: 1 of 2, such as 'nos'; they get the upos tag"):
-        assert list(tagged_sentences(file, "xpos")) == [[("vamos", "V"), ("nos", "PRON")]]
-    assert list(tagged_sentences(file)) == [[("vamos", "VERB"), ("nos", "PRON")]]
-    assert (column_of(file), column_of(file, "xpos"), column_of(tmp_path)) == ("upos", "xpos", "upos")
-
-
 def test_the_column_that_has_tags(tmp_path: Path) -> None:
     file = tmp_path / "a.conllu"
     file.write_text("1\tYes\t_\t_\tUH\t_\t_\t_\t_\t_\n")

@@ -91,17 +91,6 @@ def test_a_model_comes_back_bit_for_bit(tmp_path: Path) -> None:
     assert tree_weights(again, forest).log.tolist() == tree_weights(operators, forest).log.tolist()
 
 
-def test_leaf_rules_of_two_operators_are_in_memory_once(tmp_path: Path) -> None:
-    class Both(NamedTuple):
-        coarse: CompactOperators
-        latent: CompactOperators
-
-    stored, about = write(Both(*[CompactOperators.of(toy())] * 2))
-    save_model(tmp_path / "model", stored, {"kind": "toy"})
-    coarse, latent = read(Both, load_model(tmp_path / "model", "toy")[0], about)
-    assert coarse.operators.rules.leaf is latent.leaf_rules
-
-
 def test_the_same_model_gives_the_same_bytes(tmp_path: Path) -> None:
     first, second = (saved(tmp_path / name).read_bytes() for name in "ab")
     assert first == second
@@ -479,13 +468,6 @@ def test_sizes_that_overflow_together_are_refused(n_rules: int, size: int, terms
         Tensors(shapes, np.full(n_rules, terms), np.zeros(0))
 
 
-@pytest.mark.parametrize("name", ["arrays", "copies", "digest"])
-def test_settings_of_the_file_itself_cannot_be_given(name: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=f"the file has a setting {name} of its own"):
-        save_model(tmp_path / "m", {}, {"kind": "toy", name: 1})
-    assert not (tmp_path / "m").exists()
-
-
 def test_a_model_that_a_package_newer_than_tested_cannot_read_is_not_called_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -508,3 +490,10 @@ def test_the_versions_of_development_are_among_those_that_were_tested() -> None:
     locked = dict(re.findall(r"^([a-z]+)==(\d+\.\d+)", lock, re.MULTILINE))
     for name, newest in TESTED.items():
         assert [int(n) for n in locked[name].split(".")] <= [int(n) for n in newest.split(".")], name
+
+
+@pytest.mark.parametrize("name", ["arrays", "copies", "digest"])
+def test_settings_of_the_file_itself_cannot_be_given(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"the file has a setting {name} of its own"):
+        save_model(tmp_path / "m", {}, {"kind": "toy", name: 1})
+    assert not (tmp_path / "m").exists()
