@@ -30,8 +30,8 @@ from spectral_latent.inference import collapse, inside, marginals, outside, samp
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.oracles import Lpcfg, change_basis, cky_forest, figure_2
-from tests.theorems.grammar import one_hot
 from tests.theorems.populations import STRUCTURES, Population, Structure, random_model, with_twin
+from tests.theorems.test_consistency import one_hot
 
 EXACT = EstimatorOptions(n_states=5, scaling=None, smoothing=None, cutoff=1e-7)
 TOLERANCE = 1e-10
