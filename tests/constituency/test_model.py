@@ -65,6 +65,11 @@ def test_every_sentence_gets_a_tree_over_its_words(model: ConstituencyModel, wor
     assert parse.is_fallback == (parse.tree.label == FALLBACK) <= (parse.log == -np.inf)
 
 
+def test_parts_are_explained_with_their_words(model: ConstituencyModel) -> None:
+    explained = model.explain(["the", "dog", "sees", "a", "cat", "."])
+    assert "(NP the dog)" in explained and "(VP sees a cat)" in explained and "NN cat" in explained
+
+
 def test_a_sentence_beyond_the_grammar_is_a_marked_flat_tree() -> None:
     parse = ConstituencyModel.train(parse_brackets("(S (A a) (B b))" * 3)).parse(["b", "a", "b"])
     assert parse.is_fallback and parse.sign == 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import signal
-import threading
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from spectral_latent.estimation import EstimationError, Progress, dismiss_workers, parallel_map
+from spectral_latent.estimation import EstimationError, Progress, parallel_map
 from spectral_latent.estimation.progress import ProgressLine
 
 
@@ -92,47 +91,13 @@ def test_workers_that_are_always_killed_are_told_of() -> None:
         list(parallel_map(hopeless, range(4), 2, os.getpid(), prefer="processes"))
 
 
-def test_workers_that_do_not_answer_are_dismissed() -> None:
-    """As one does not that waits for a lock that a killed one held."""
-    workers = set(parallel_map(process, range(4), 2, prefer="processes"))
-    for worker in workers:
-        os.kill(worker, signal.SIGSTOP)
-    dismissal = threading.Thread(target=dismiss_workers, daemon=True)
-    dismissal.start()
-    dismissal.join(60)
-    for worker in workers:
-        with pytest.raises(ProcessLookupError):
-            os.kill(worker, signal.SIGKILL)
-    assert not dismissal.is_alive()
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # The line that tells how far training is
 
 
-class Clock:
-    """Seconds that pass when the test says so."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Put a clock in the place of the system's."""
-    clock = Clock()
-    monkeypatch.setattr("time.perf_counter", clock)
-    return clock
-
-
-def lines_of(stream: io.StringIO) -> list[str]:
-    """Take the lines that stood on the screen, one after the other."""
-    return [line for line in stream.getvalue().split("\r") if line.strip()]
-
-
-def test_the_time_left_is_that_of_steps_like_those_before(clock: Clock) -> None:
+def test_the_time_left_is_that_of_steps_like_those_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
     stream = io.StringIO()
     line = ProgressLine(stream)
     for seconds, progress in (
@@ -143,9 +108,9 @@ def test_the_time_left_is_that_of_steps_like_those_before(clock: Clock) -> None:
         (18.0, Progress("EM", 3, 3)),
         (20.0, Progress("states", 1, 4)),  # its first step began with the report before
     ):
-        clock.now = seconds
+        now[0] = seconds
         line(progress)
-    assert lines_of(stream) == [
+    assert [line for line in stream.getvalue().split("\r") if line.strip()] == [
         "Training: EM, step 0 of 3",
         "Training: EM, step 1 of 3, about 8 s left",
         "Training: EM, step 2 of 3, about 4 s left",
