@@ -21,6 +21,7 @@ from itertools import groupby
 from typing import Any, Literal, NamedTuple, get_args
 
 from spectral_latent.constituency import Phrase
+from spectral_latent.constituency.tree import written
 from spectral_latent.corpora.brackets import parse_brackets
 from spectral_latent.corpora.conllu import comment_value, parse_with_lines
 from spectral_latent.corpora.formats import Guess, sniff_format
@@ -152,7 +153,10 @@ def read_json(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
             raise line.error('no list of candidates; give {"sent_id": "7", "candidates": [...]}')
         sentence = _json_sentence(entry, line)
         rows = [(line, _json_candidate(candidate, sentence, line)) for candidate in candidates]
-        yield WrittenList(str(name), rows, None if sentence is None else sentence.forms)
+        words = None if sentence is None else sentence.forms
+        if words and rows and isinstance(rows[0][1].tree, Phrase):
+            words = tuple(map(written, words))  # as the brackets of the candidates have them
+        yield WrittenList(str(name), rows, words)
 
 
 def _json_sentence(entry: Mapping[str, Any], line: Line) -> DependencySentence | None:

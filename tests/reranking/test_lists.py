@@ -106,6 +106,15 @@ def test_json_keeps_what_features_need() -> None:
     assert json.loads(bare) == {"sent_id": "1", "words": ["Yes"], "candidates": [{"heads": [0]}]}
 
 
+def test_json_has_the_words_of_its_trees() -> None:
+    """As `parse --json` writes them: brackets and spaces within words are others in a tree."""
+    entry = {"words": ["(", "10 000"], "candidates": [{"tree": "(NP (-LRB- -LRB-) (CD 10_000))", "score": "-inf"}]}
+    (nbest,) = parse_nbest(json.dumps(entry))
+    assert list(nbest.words) == list(nbest.candidates[0].tree.words()) == ["-LRB-", "10_000"]
+    with pytest.raises(CorpusError):
+        list(parse_nbest(json.dumps({**entry, "words": ["(", "10"]})))
+
+
 RUN = "(S1 (NN run))"
 BERKELEY = f"-1.5\t( {RUN} )\n-2.5\t( (S1 (VB run)) )\n\n-Infinity\t(())\n\n-3.25\t((S1 (UH no)))\n"
 
