@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent import LatentTagger
+from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.cli import main
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.inference import collapse
@@ -25,9 +26,11 @@ from spectral_latent.inspection import (
     describe_rules,
     describe_states,
 )
+from spectral_latent.inspection.anchors import anchor_plane, anchor_rows, anchor_table, draw_anchors
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.sequence import TaggerOptions
 from spectral_latent.trees import Rules
+from tests.anchors.test_model import sentences
 from tests.conformance.model import contents, write
 
 STATES = [2, 3, 1]
@@ -206,3 +209,26 @@ def test_no_place_loads_on_a_direction_whose_singular_value_is_zero() -> None:
             loadings = [loading for _, loading in direction.places]
             assert all(loading == 0.0 for loading in loadings) == (direction.singular_value == 0.0)
             assert np.isfinite(loadings).all()
+
+
+def test_anchors_and_words_in_the_plane_of_the_first_principal_directions(tmp_path: Path) -> None:
+    """Inner products of anchors are the best of rank two, and words are mixtures of anchors."""
+    model = AnchorHMM.train(sentences(0), AnchorOptions(n_states=5))
+    anchors, words = anchor_plane(model, 3)
+    centred = model.anchor_points - model.anchor_points.mean(axis=0)
+    values, vectors = np.linalg.eigh(centred @ centred.T)
+    np.testing.assert_allclose(anchors @ anchors.T, vectors[:, -2:] * values[-2:] @ vectors[:, -2:].T, atol=1e-9)
+    assert (anchors.max(axis=0) == np.abs(anchors).max(axis=0)).all()
+    for word, point in words.items():
+        joint = model.state_prior * model.hidden.emission[:, model.words.index(word)]
+        np.testing.assert_allclose(point, joint / joint.sum() @ anchors, atol=1e-12)
+    labelled = model.label({name: name.upper() for name in model.anchors})
+    for row, (name, state) in zip(anchor_rows(labelled, 2), model.anchors.items(), strict=True):
+        assert (row.state, row.anchor, row.label) == (state, name, name.upper())
+        assert row.share == model.state_prior[state] and row.words == model.top_words(2)[state]
+        assert name in anchor_table(model, 2)
+    for ending in ("pdf", "png", "SVG"):
+        draw_anchors(labelled, tmp_path / f"anchors.{ending}")
+        assert (tmp_path / f"anchors.{ending}").stat().st_size > 1000
+    with pytest.raises(ValueError, match=r"anchors\.txt"):
+        draw_anchors(model, tmp_path / "anchors.txt")
