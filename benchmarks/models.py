@@ -25,8 +25,6 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from benchmarks.silver import HYPHEN, join_hyphens, learn_relations, mended, subtrees
 from benchmarks.toy import train_toy
 from spectral_latent.constituency import (
@@ -158,10 +156,7 @@ def train_english(files: Sequence[Path]) -> ConstituencyModel:
 
 
 def train_dependencies(files: Sequence[Path]) -> TextPipeline:
-    """Train `en-ud` on a file of EWT: one grammar with a model of arcs, and taggers with few states.
-
-    For a small file, weights are rounded to multiples of 1/32, as those of relations are.
-    """
+    """Train `en-ud` on a file of EWT: one grammar with a model of arcs, and taggers with few states."""
     (fast,) = dependency_preset("fast")
     lexicon = replace(fast.lexicon, min_expected=1e-2)
     parser = replace(fast, lexicon=lexicon, arcs=JudgeOptions(), candidates=8, compact=True)
@@ -171,14 +166,7 @@ def train_dependencies(files: Sequence[Path]) -> TextPipeline:
         lexicon=LexiconOptions(min_expected=3e-2),
         compact=True,
     )
-    made = TextPipeline.train(dependency_trees(files[0]), parser, taggers=taggers)
-    judged = tuple(replace(tagger, judge=rounded(tagger.judge)) for tagger in made.taggers)
-    return replace(made, arcs=rounded(made.arcs), taggers=judged, segmenter=rounded(made.segmenter))
-
-
-def rounded(model: Any) -> Any:
-    """Round the weights of a model."""
-    return replace(model, weights=np.round(32 * model.weights) / 32)
+    return TextPipeline.train(dependency_trees(files[0]), parser, taggers=taggers)
 
 
 def train_icelandic(files: Sequence[Path]) -> ConstituencyModel:

@@ -22,6 +22,7 @@ __all__ = ["COLUMNS", "learn_columns", "learn_lemmas", "learn_segmenter", "with_
 
 COLUMNS = ("upos", "xpos", "feats")  # the columns that taggers may predict
 _MOST_VALUES = 400  # of a column that a tagger learns
+_LEAST_EXPECTED = 3e-3  # of pairs of a word and its features
 _PARAGRAPH = 20  # sentences of a text to learn from, if the treebank marks no paragraphs
 
 
@@ -58,7 +59,8 @@ def learn_columns(
             listener(Progress(f"tagger of {column.upper()}, {n_values} values,", number, len(COLUMNS)))
             learnable = _with_frequent_values([rows[at] for at in whole], column)
             pairs = [list(zip(sentences[at].forms, row, strict=True)) for at, row in zip(whole, learnable, strict=True)]
-            learnt, tags = train_and_tag(pairs, options, jobs=jobs, listener=listener)
+            settings = _for_features(options) if column == "feats" else options
+            learnt, tags = train_and_tag(pairs, settings, jobs=jobs, listener=listener)
             tagger = replace(learnt, tagset=column)
             found = dict(zip(whole, map(tuple, tags), strict=True))
             others = tagger.tag_all([each.forms for at, each in enumerate(sentences) if at not in found])
@@ -68,6 +70,12 @@ def learn_columns(
         taggers[rows] = tagger
         anew = [_with_column(each, column, tags) for each, tags in zip(anew, values, strict=True)]
     return tuple(taggers.values()), anew
+
+
+def _for_features(options: TaggerOptions) -> TaggerOptions:
+    """Change the options of a tagger for hundreds of sets of features, which divide parts of speech as states would."""
+    lexicon = replace(options.lexicon, min_expected=max(options.lexicon.min_expected, _LEAST_EXPECTED))
+    return replace(options, estimator=options.estimator.with_settings(n_states=1), lexicon=lexicon, compact=True)
 
 
 def _with_frequent_values(rows: Sequence[tuple[str, ...]], column: str) -> list[tuple[str, ...]]:

@@ -49,6 +49,7 @@ from spectral_latent.lexicon import (
     hash_features,
     hash_name,
     hash_to_ends,
+    round_weights,
     sum_weights,
 )
 from spectral_latent.sequence import chain_sums
@@ -431,8 +432,7 @@ def _learn(found: _Characters, tag: IntArray) -> tuple[FloatArray, FloatArray]:
         if number >= n_passes - n_means:
             mean_of_w += w / n_means
             mean_of_s += s / n_means
-    # A file holds numbers of two bytes.
-    return mean_of_w.astype(np.float16).astype(np.float64), mean_of_s.astype(np.float16).astype(np.float64)
+    return round_weights(mean_of_w), round_weights(mean_of_s)
 
 
 def _learn_scripts(split: Counter[tuple[str, str]]) -> tuple[Lemmatiser, bool]:

@@ -46,7 +46,6 @@ _SPREAD = 0x9E3779B1  # an odd number, whose multiples by the numbers of relatio
 _LEAST = 3e-3  # relations are candidates whose share is more than this part of the largest one
 _PENALTY = 0.25  # λ of `choices`
 _ITERATIONS = 40  # of L-BFGS
-_PARTS = 32  # weights are rounded to multiples of 1/32, which take a third of the place in a file
 _BATCH = 1000  # sentences whose features are computed at once
 _TEMPLATES: Templates = tuple(
     tuple(template.split(", "))
@@ -180,7 +179,7 @@ class RelationModel(ChoiceModel):
         if not len(joined.log):
             return model
         slope, learnt = learn(joined, _BUCKETS, _PENALTY, _ITERATIONS)
-        return replace(model, slope=slope, weights=np.round(_PARTS * learnt) / _PARTS)
+        return replace(model, slope=slope, weights=learnt)
 
     @cached_property
     def _shares(self) -> tuple[FloatArray, FloatArray]:

@@ -76,8 +76,6 @@ def relative_frequencies(counts: Counts, priors: Priors | None = None) -> Observ
     """
     if not counts.n_trees:
         raise EstimationError("no trees to learn from")
-    if priors is not None and priors.rules is not None:
-        return replace(operators_from_moments(moments_from_counts(counts, counts), priors=priors), probabilities=True)
     return mix_with_mean(counts, counts, 0.0, priors)
 
 
@@ -87,10 +85,11 @@ def mix_with_mean(counts: Counts, observed: Counts, share: float, priors: Priors
     This is simpler than the smoothing of slide 25, and faster, because factored tensors keep their number of terms.
 
     share: the share of the mean over the states of a symbol.
-    priors: additions for leaves and roots that the treebank lacks; none if not given."""
+    priors: additions for trees that the treebank lacks; those for rules need one state a symbol; none if not given."""
     priors = priors or Priors()
     of_states = counts.sums()
     n = np.where(observed.symbol > 0.0, observed.symbol, 1.0)[:, None]
+    nodes = n if priors.rules is None else n + priors.rules.sums()
     z = np.divide(n, of_states, out=np.zeros_like(of_states), where=of_states > 0.0)
     rules = counts.rules
     leaf = counts.leaf * z[rules.leaf[:, 0]]
@@ -98,13 +97,16 @@ def mix_with_mean(counts: Counts, observed: Counts, share: float, priors: Priors
     if priors.leaves is not None:
         moments = LeafMoments(rules.leaf, observed.leaf[:, 0], leaf, observed.symbol, of_states * z)
         leaf_rules, leaf = priors.leaves(moments)
-    table = replace(counts, rules=Rules(rules.leaf[:0], rules.unary, rules.binary), leaf=counts.leaf[:0]).scale(z / n)
+    table = replace(counts, rules=Rules(rules.leaf[:0], rules.unary, rules.binary), leaf=counts.leaf[:0])
+    if priors.rules is not None:
+        table = table.merge(priors.rules)
+    table = table.scale(z / nodes)
     root = counts.root + priors.fragments * of_states / observed.symbol.sum()
     rows = (root / (observed.n_trees + priors.fragments), table.leaf, table.unary, table.binary)
     mixed = ObservableOperators(table.rules, table.states, *rows, probabilities=True)
     if share > 0.0:
         mixed = towards_mean(mixed, share)
-    return mixed.with_leaf_rules(leaf_rules, leaf / n[leaf_rules[:, 0]])
+    return mixed.with_leaf_rules(leaf_rules, leaf / nodes[leaf_rules[:, 0]])
 
 
 def _moments_of(shard: TreebankShard, projection: Projection, rules: Rules) -> Moments:

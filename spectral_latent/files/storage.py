@@ -417,7 +417,10 @@ def _load_packed(
     except _DAMAGE as error:
         raise _unreadable(path, error) from None
     if kind is not None and settings.get("kind") != kind:
-        raise ModelFileError(f"{path}: a {settings.get('kind')} model, where a {kind} model is needed")
+        found = settings.get("kind")
+        raise ModelFileError(
+            f"{path}: a {found} model, where a {kind} model is needed; `spectral_latent.load` reads models of all kinds"
+        )
     return _TO_PRESENT[version]((packed, settings))
 
 

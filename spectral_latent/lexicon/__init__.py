@@ -9,6 +9,7 @@ from spectral_latent.lexicon.buckets import (
     hash_features,
     hash_name,
     hash_to_ends,
+    round_weights,
     sum_weights,
 )
 from spectral_latent.lexicon.choices import JudgeOptions
@@ -35,6 +36,7 @@ __all__ = [
     "hash_features",
     "hash_name",
     "hash_to_ends",
+    "round_weights",
     "signatures",
     "sum_weights",
 ]

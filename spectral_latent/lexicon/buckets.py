@@ -31,6 +31,7 @@ __all__ = [
     "list_names",
     "mix",
     "pad_words",
+    "round_weights",
     "spread",
     "sum_weights",
 ]
@@ -149,6 +150,15 @@ def spread(buckets: BucketArray, amount: FloatArray, size: int) -> FloatArray:
         for template in range(buckets.shape[1]):
             total[buckets[row, template]] += amount[row]
     return total
+
+
+def round_weights(weights: FloatArray) -> FloatArray:
+    """Round weights of any shape to multiples of 1/32, which take a third of the place of numbers of two bytes.
+
+    >>> round_weights(np.array([0.26, -0.01]))
+    array([0.25, 0.  ])
+    """
+    return np.round(32.0 * weights) / 32.0 + 0.0  # without zeros of two signs
 
 
 @compiled

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from spectral_latent._compiled import check_column
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
 from spectral_latent.files import Axes
-from spectral_latent.lexicon.buckets import N_BUCKETS, BucketArray, spread, sum_weights
+from spectral_latent.lexicon.buckets import N_BUCKETS, BucketArray, round_weights, spread, sum_weights
 from spectral_latent.lexicon.log_linear import minimise
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
@@ -125,10 +125,10 @@ def choice_loss(choices: Choices, parameters: FloatArray, penalty: float) -> tup
 
 
 def learn(choices: Choices, n_buckets: int, penalty: float, iterations: int) -> tuple[float, FloatArray]:
-    """Find s and w (B,) by L-BFGS from s = 1 and w = 0; w is rounded to numbers of two bytes, as a file holds them."""
+    """Find s and w (B,) by L-BFGS from s = 1 and w = 0; w is rounded."""
     start = np.append(np.zeros(n_buckets), 1.0)
     best = minimise(lambda parameters: choice_loss(choices, parameters, penalty), start, iterations)
-    return float(best[-1]), best[:-1].astype(np.float16).astype(np.float64)
+    return float(best[-1]), round_weights(best[:-1])
 
 
 @dataclass(frozen=True, eq=False)

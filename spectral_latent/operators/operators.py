@@ -106,10 +106,12 @@ class RuleTable(ShortRepr):
         """Multiply the numbers of every rule by the factor of its parent's state.
 
         factors: (S, M) the factor of each state of each symbol."""
-        data = self.binary.data.copy()
-        binary = self.binary.with_data(data)
-        for a, matrix in zip(self.rules.binary[:, 0].tolist(), binary.matrices(), strict=True):
-            matrix *= factors[a, : len(matrix), None]
+        binary = self.binary.with_data(self.binary.data.copy())
+        if len(binary.data) == len(binary):  # tensors of one number each, of which a chain of many symbols has millions
+            np.multiply(binary.data, factors[self.rules.binary[:, 0], 0], out=binary.data)
+        else:
+            for a, matrix in zip(self.rules.binary[:, 0].tolist(), binary.matrices(), strict=True):
+                matrix *= factors[a, : len(matrix), None]
         leaf = factors[self.rules.leaf[:, 0]]
         leaf *= self.leaf  # in place: leaf rules may be millions
         unary = self.unary * factors[self.rules.unary[:, 0], :, None]

@@ -166,7 +166,10 @@ def train_tagged(
     tag_of_symbol = np.arange(2 * len(tags)) % len(tags)
     smooth = EmissionSmoothing(lexicon, options.lexicon, tag_of_symbol)
     treebank = with_back_off(treebank, len(tags), Priors(smooth, fragments=options.back_off), options.back_off)
-    latent = estimate(treebank, options.estimator, jobs=jobs, listener=listener)
+    if getattr(options.estimator.states, "n_states", None) == 1:  # then frequencies are all that there is to learn
+        latent = Estimate(relative_frequencies(treebank.counts, treebank.priors))
+    else:
+        latent = estimate(treebank, options.estimator, jobs=jobs, listener=listener)
     grammar = join_grammar(treebank, options, tags, lexicon, latent).rounded(options.compact)
     assert isinstance(grammar, TagGrammar)
     return grammar
