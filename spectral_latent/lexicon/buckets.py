@@ -42,6 +42,7 @@ Templates = tuple[tuple[str, ...], ...]  # the names of the values of each featu
 
 N_BUCKETS = 1 << 18
 _PAD = 2  # places without a word before and after a sentence
+_PARTS = 32  # weights are multiples of 1/32, which take a third of the place of numbers of two bytes in a file
 _WIDTH = 4  # the largest number of values of a template, besides the first value
 
 
@@ -153,12 +154,12 @@ def spread(buckets: BucketArray, amount: FloatArray, size: int) -> FloatArray:
 
 
 def round_weights(weights: FloatArray) -> FloatArray:
-    """Round weights of any shape to multiples of 1/32, which take a third of the place of numbers of two bytes.
+    """Round weights of any shape to multiples of 1/32.
 
     >>> round_weights(np.array([0.26, -0.01]))
     array([0.25, 0.  ])
     """
-    return np.round(32.0 * weights) / 32.0 + 0.0  # without zeros of two signs
+    return np.round(_PARTS * weights) / _PARTS + 0.0  # without zeros of two signs
 
 
 @compiled

@@ -22,7 +22,7 @@ from spectral_latent.dependency import (
 from spectral_latent.dependency.arcs import ArcEvidence, arcs_of
 from spectral_latent.dependency.relations import _BACK, _BUCKETS, _LEAST, _SPREAD, _TEMPLATES
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.lexicon import signatures
+from spectral_latent.lexicon import buckets, signatures
 from spectral_latent.lexicon.buckets import hash_name
 from spectral_latent.trees import FloatArray
 from tests.dependency.trees import children, random_tree
@@ -202,7 +202,7 @@ def test_probabilities_are_those_of_plain_loops() -> None:
 
 def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relations, "_ITERATIONS", 2000)
-    monkeypatch.setattr(relations, "_PARTS", 1 << 12)
+    monkeypatch.setattr(buckets, "_PARTS", 1 << 12)
     trees = draw(3, 30)
     model = trained(trees)
     likely = posterior(model, trees)
