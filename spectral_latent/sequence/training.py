@@ -26,7 +26,7 @@ from spectral_latent.estimation import (
     silent,
 )
 from spectral_latent.lexicon import EmissionSmoothing, Lexicon, SpellingModel, WordCounts
-from spectral_latent.operators import Counts
+from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.sequence.conversion import Alphabet, Sequences, SequenceShard, Tag, tagged_features, untagged_shard
 from spectral_latent.sequence.grammar import SequenceGrammar, TagGrammar
 from spectral_latent.sequence.options import TaggerOptions
@@ -167,7 +167,8 @@ def train_tagged(
     smooth = EmissionSmoothing(lexicon, options.lexicon, tag_of_symbol)
     treebank = with_back_off(treebank, len(tags), Priors(smooth, fragments=options.back_off), options.back_off)
     if getattr(options.estimator.states, "n_states", None) == 1:  # then frequencies are all that there is to learn
-        latent = Estimate(relative_frequencies(treebank.counts, treebank.priors))
+        frequencies = relative_frequencies(treebank.counts, treebank.priors)
+        latent = Estimate(ObservableOperators.probabilities_of(frequencies))
     else:
         latent = estimate(treebank, options.estimator, jobs=jobs, listener=listener)
     grammar = join_grammar(treebank, options, tags, lexicon, latent).rounded(options.compact)
