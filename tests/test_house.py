@@ -417,7 +417,7 @@ LINES: dict[str, tuple[int, int]] = {
     "_options": (254, 65),  # settings of older files that are gone
     "_threads": (61, 10),  # trees are made without searches for garbage, which took as long as making them
     "trees": (694, 280),
-    "operators": (707, 320),  # tensors grouped by shape, in the place of rule by rule; those of one number are scaled at once
+    "operators": (707, 320),  # tensors grouped by shape, in the place of rule by rule; numbers scaled at once
     "ready": (71, 23),  # what each model is good and bad at, with figures
     "files": (1203, 372),  # exports for packages on top; settings that are gone; an error names what loads any kind
     "inference": (1793, 536),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
@@ -445,7 +445,7 @@ LINES: dict[str, tuple[int, int]] = {
     "spectral_latent_nltk": (796, 390),  # conversions of the objects of NLTK came from corpora
     "spectral_latent_sklearn": (790, 268),  # and groups of rows, so that searches keep sequences whole
     "spectral_latent_spacy": (521, 151),
-    "spectral_latent_text": (782, 145),  # short text by Python itself; settings for features, for a quarter of their cost
+    "spectral_latent_text": (782, 145),  # short text by Python itself; settings for features, at a quarter of the cost
 }  # of code, and of docstrings, in each room and package; a change may only lower them, or say here why it does not
 
 
