@@ -8,10 +8,10 @@ file has a record of what it was made of.
 
 `en` learns phrases from GUM, and everyday words from EWT.  The trees of GUM, which are silver, are mended by rules
 (`benchmarks.silver`).  A parser of the preset `accurate`, trained on GUM, finds trees of the sentences of EWT under
-their gold tags, and under brackets that their gold dependencies give (`find_trees`).  One grammar with a model of
-spans then learns from both; a found tree counts as `FOUND` times its probability.  Both treebanks spell quotation
-marks by one character, and have words of hyphens, which the Penn Treebank does not.  Trees with such marks come in
-both spellings.
+their gold tags, and under brackets that their gold dependencies require or forbid (`find_trees`).  One grammar with a
+model of spans then learns from both; a found tree counts as `FOUND` times its probability.  Both treebanks spell
+quotation marks by one character, and have words of hyphens, which the Penn Treebank does not.  Trees with such marks
+come in both spellings.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.silver import HYPHEN, join_hyphens, learn_relations, mended, subtrees
+from benchmarks.silver import HYPHEN, Relations, join_hyphens, learn_relations, mend, mended, neighbours, subtrees
 from benchmarks.toy import train_toy
 from spectral_latent.constituency import (
     ConstituencyModel,
@@ -84,9 +84,9 @@ def in_all_spellings(weighted: Iterable[tuple[Phrase, float]]) -> Iterator[tuple
 
 
 def with_tags(
-    sentence: DependencySentence, tags: Collection[str], relations: Collection[str], joins: bool
+    sentence: DependencySentence, tags: Collection[str], relations: Relations, joins: bool
 ) -> Partial[tuple[str, ...], PhraseConstraints]:
-    """Make a sentence whose tags are known, where the parser has them, and the brackets of some subtrees.
+    """Make a sentence whose tags are known, where the parser has them, and what subtrees tell of its brackets.
 
     relations: the relations of these subtrees.
     joins: whether parts of words are joined at hyphens; the tags of the joined words are unknown.
@@ -106,12 +106,16 @@ def with_tags(
         words.append(form)
     word_at[len(sentence.forms)] = len(words)
     # A bracket has at least two words, and no edge within a word.
-    brackets = [
-        (word_at[part.first], word_at[part.end])
-        for part in subtrees(sentence)
-        if part.relation in relations and part.first in word_at and word_at.get(part.end, 0) - word_at[part.first] > 1
-    ]
-    return Partial(tuple(words), PhraseConstraints(brackets, tags=known))
+    required, forbidden = (
+        [
+            (word_at[part.first], word_at[part.end])
+            for part in parts
+            if part.relation in wanted and part.first in word_at and word_at.get(part.end, 0) - word_at[part.first] > 1
+        ]
+        for parts, wanted in ((subtrees(sentence), relations.together), (neighbours(sentence), relations.apart))
+    )
+    apart = [span for span in forbidden if span not in required]
+    return Partial(tuple(words), PhraseConstraints(required, apart, known))
 
 
 def find_trees(
@@ -122,9 +126,10 @@ def find_trees(
     The relations of these subtrees are learnt from every fifth sentence, whose tree is found under tags alone.
     """
     some = sentences[::5]
-    free = teacher.parse_all((with_tags(sentence, tags, (), False) for sentence in some), scored=False)
+    free = teacher.parse_all((with_tags(sentence, tags, Relations(), False) for sentence in some), scored=False)
     relations = learn_relations((sentence, parses[0].tree) for sentence, parses in zip(some, free, strict=True))
-    print(f"en: subtrees with these relations are constituents: {', '.join(sorted(relations))}", flush=True)
+    print(f"en: subtrees with these relations are constituents: {', '.join(sorted(relations.together))}", flush=True)
+    print(f"en: subtrees with these are apart: {', '.join(sorted(relations.apart))}", flush=True)
     spellings = [
         (sentence, joins)
         for sentence in sentences
@@ -133,7 +138,7 @@ def find_trees(
     found = list(teacher.parse_all(with_tags(sentence, tags, relations, joins) for sentence, joins in spellings))
     without = [each for each, parses in zip(spellings, found, strict=True) if parses[0].is_fallback]
     print(f"en: {len(found):,} sentences of EWT, {len(without):,} without brackets", flush=True)
-    again = teacher.parse_all(with_tags(sentence, tags, (), joins) for sentence, joins in without)
+    again = teacher.parse_all(with_tags(sentence, tags, Relations(), joins) for sentence, joins in without)
     yield from complete([*found, *again])
 
 
@@ -143,13 +148,15 @@ def train_english(files: Sequence[Path]) -> ConstituencyModel:
     counts = Counter[str]()
     silver = mended((tree for file in trees for tree in constituency_trees(file)), counts)
     gold = list(in_all_spellings((tree, 1.0) for tree in silver))
-    for rule, number in counts.items():
-        print(f"en: {rule} changed {number:,} nodes", flush=True)
     teacher = ConstituencyModel.train([t for t, _ in gold], preset("accurate"), weights=[w for _, w in gold])
     tags = {tag for tree, _ in gold for tag, _ in tagged_words(tree)}.difference(NO_TAGS)
     sentences = [sentence for sentence in dependency_trees(tagged) if 1 < len(sentence.forms) <= LONGEST]
-    found = in_all_spellings((tree, FOUND * share) for tree, share in find_trees(teacher, tags, sentences))
+    completed = [*find_trees(teacher, tags, sentences)]
+    mended_too = (mend(tree, counts) for tree, _ in completed)
+    found = in_all_spellings((tree, FOUND * share) for tree, (_, share) in zip(mended_too, completed, strict=True))
     every = [*gold, *found]
+    for rule, number in counts.items():
+        print(f"en: {rule} changed {number:,} nodes", flush=True)
     (fast,) = preset("fast")
     options = replace(fast, lexicon=LexiconOptions(min_expected=5e-3), spans=SpanOptions(), compact=True)
     return ConstituencyModel.train([tree for tree, _ in every], options, weights=[weight for _, weight in every])

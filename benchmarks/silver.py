@@ -10,6 +10,8 @@ changes:
 | | so do the phrases between it and the word; a bare WH-word becomes a phrase |
 | `label_interjections` | a phrase over interjections (UH) alone becomes an INTJ, as do bare ones in a clause |
 | `label_particles` | an ADVP over a particle (RP) alone becomes a PRT |
+| `add_clauses` | a VP directly below SBAR is below an S, one below SBARQ below an SQ |
+| `add_verb_phrases` | in `Who wants pie ?`, a verb that is no auxiliary begins a VP below SQ |
 | `raise_copula` | in `What is your name ?`, the verb before the subject is below SQ, without a VP |
 
 EWT and GUM have words of hyphens (HYPH), which the Wall Street Journal does not: `join_hyphens` makes one word of each
@@ -18,7 +20,9 @@ compound, an adjective before a noun.
 EWT has gold dependencies.  The words of most subtrees are a constituent in the Penn Treebank, too (`subtrees`).  Which
 relations these subtrees have is learnt from trees that a parser found under gold tags alone (`learn_relations`): those
 whose subtrees are constituents in at least `SHARE` of the trees that do not cross them, because a tree that crosses
-them is mostly a mistake.
+them is mostly a mistake.  Two subtrees that follow their head, such as `the milk` and `in the fridge` after `put`, are
+no constituent without it, as in `(NP (NP the milk) (PP in the fridge))`, if they are one in fewer than `APART` of the
+trees (`neighbours`): a parser makes this mistake often, but not mostly.
 """
 
 from __future__ import annotations
@@ -35,6 +39,7 @@ from spectral_latent.dependency import DependencySentence
 HYPHEN = "HYPH"
 MARKS = frozenset((",", ".", ":", "``", "''", "-LRB-", "-RRB-", "NFP", HYPHEN))
 SHARE = 0.85
+APART = 0.5
 FEWEST = 20  # subtrees from which a relation is learnt
 WH_WORDS = {"WDT": "WHNP", "WP": "WHNP", "WP$": "WHNP", "WRB": "WHADVP"}
 WH_PHRASES = {"NP": "WHNP", "NX": "WHNP", "PP": "WHPP", "ADVP": "WHADVP", "ADJP": "WHADJP"}
@@ -42,6 +47,7 @@ QUESTIONS = ("SBAR", "SBARQ", "SQ")
 WITH_INTERJECTIONS = ("S", "SINV", "SBAR", "SBARQ", "SQ", "VP", "FRAG", "PRN")
 BEFORE_WH = frozenset(("CC", "RB", "ADVP", "INTJ", "PP", "SBAR", ",", ":", "``", "-LRB-"))
 COPULAS = frozenset(("is", "'s", "’s", "are", "'re", "’re", "was", "were", "am", "'m", "’m"))
+AUXILIARIES = COPULAS.union(("has", "have", "'ve", "’ve", "had", "'d", "’d", "do", "does", "did", "ai", "ca", "wo"))
 
 
 def _phrases(node: Phrase) -> list[Phrase]:
@@ -109,11 +115,31 @@ def raise_copula(node: Phrase) -> Phrase:
     return Phrase("SQ", (verb, *rest, *children[1:])) if inverted else node
 
 
+def add_clauses(node: Phrase) -> Phrase:
+    """Put a clause above a VP that is directly below SBAR or SBARQ."""
+    clause = {"SBAR": "S", "SBARQ": "SQ"}.get(node.label)
+    if clause is None:
+        return node
+    return Phrase(node.label, tuple(Phrase(clause, (x,)) if x.label == "VP" else x for x in _phrases(node)))
+
+
+def add_verb_phrases(node: Phrase) -> Phrase:
+    """Make a VP of all that is below an SQ which begins with a verb that is no auxiliary, but for marks at its end."""
+    children = _phrases(node)
+    is_verb = node.label == "SQ" and children[0].label in ("VBD", "VBP", "VBZ")
+    if not is_verb or str(children[0].children[0]).lower() in AUXILIARIES:
+        return node
+    end = next(at for at in range(len(children), 0, -1) if children[at - 1].label not in MARKS)
+    return Phrase("SQ", (Phrase("VP", tuple(children[:end])), *children[end:]))
+
+
 RULES: tuple[Callable[[Phrase], Phrase], ...] = (
     label_wh_phrases,
     label_interjections,
     label_particles,
     raise_copula,
+    add_clauses,
+    add_verb_phrases,
 )
 
 
@@ -180,28 +206,47 @@ class Subtree(NamedTuple):
     end: int
 
 
+class Relations(NamedTuple):
+    """What relations tell about constituents.
+
+    together: relations whose subtrees are constituents.
+    apart: pairs of relations; two subtrees with them that follow their head are no constituent without it."""
+
+    together: frozenset[str] = frozenset()
+    apart: frozenset[str] = frozenset()
+
+
+class _Yields:
+    """The words of each subtree: from `first` to `end`, and whether these are all words there."""
+
+    def __init__(self, sentence: DependencySentence) -> None:
+        assert sentence.heads is not None
+        size = len(sentence.forms)
+        self.first = [*range(size)]
+        self.end = [*range(1, size + 1)]
+        number = [1] * size
+        for word in range(size):
+            above = sentence.heads[word] - 1
+            while above >= 0:  # a word belongs to the subtrees of all words above it
+                self.first[above], self.end[above] = min(self.first[above], word), max(self.end[above], word + 1)
+                number[above] += 1
+                above = sentence.heads[above] - 1
+        self.is_whole = [b - a == n for a, b, n in zip(self.first, self.end, number, strict=True)]
+        self.is_mark = [tag in MARKS for tag in sentence.xpos]
+
+
 def subtrees(sentence: DependencySentence) -> Iterator[Subtree]:
     """List the subtrees of two and more words that stand side by side, without marks at their ends.
 
     A conjunct has no conjunction before it.  Subtrees are left out if a comma follows that may belong to them, as in
     `my aunt , a doctor , came`.
     """
-    assert sentence.heads is not None
-    size = len(sentence.forms)
-    first = [*range(size)]
-    last = [*range(size)]
-    number = [1] * size
-    for word in range(size):
-        above = sentence.heads[word] - 1
-        while above >= 0:  # a word belongs to the subtrees of all words above it
-            first[above], last[above] = min(first[above], word), max(last[above], word)
-            number[above] += 1
-            above = sentence.heads[above] - 1
-    is_mark = [tag in MARKS for tag in sentence.xpos]
+    yields = _Yields(sentence)
+    is_mark = yields.is_mark
     for head, relation in enumerate(sentence.relations):
-        a, b = first[head], last[head] + 1
-        if b - a != number[head]:
+        if not yields.is_whole[head]:
             continue
+        a, b = yields.first[head], yields.end[head]
         while a < b and (is_mark[a] or (relation == "conj" and sentence.relations[a] == "cc")):
             a += 1
         while a < b and is_mark[b - 1]:
@@ -210,16 +255,45 @@ def subtrees(sentence: DependencySentence) -> Iterator[Subtree]:
             yield Subtree(relation, a, b)
 
 
-def learn_relations(found: Iterable[tuple[DependencySentence, Phrase]]) -> frozenset[str]:
-    """Find the relations whose subtrees are constituents.
+def neighbours(sentence: DependencySentence) -> Iterator[Subtree]:
+    """List the words of two and more subtrees side by side that follow their head, with the first and last relation.
+
+    In `put the milk in the fridge`, they are those of `the milk in the fridge`, `obj obl`.
+    """
+    yields = _Yields(sentence)
+    below: dict[int, list[int]] = {}
+    for word, head in enumerate(sentence.heads or ()):
+        if 0 < head <= word and not yields.is_mark[word]:
+            below.setdefault(head, []).append(word)
+    for words in below.values():
+        for at, word in enumerate(words):
+            last = word
+            for other in words[at + 1 :]:
+                between = yields.is_mark[yields.end[last] : yields.first[other]]
+                if not (yields.is_whole[last] and yields.is_whole[other] and all(between)):
+                    break
+                last = other
+                relation = f"{sentence.relations[word]} {sentence.relations[last]}"
+                yield Subtree(relation, yields.first[word], yields.end[last])
+
+
+def learn_relations(found: Iterable[tuple[DependencySentence, Phrase]]) -> Relations:
+    """Find the relations whose subtrees are constituents, and pairs of relations whose subtrees together are none.
 
     found: sentences with their dependencies, and trees of the same words.
     """
     together, not_crossed = Counter[str](), Counter[str]()
+    joined, number = Counter[str](), Counter[str]()
     for sentence, tree in found:
         spans = {(part.first, part.end) for part in list_constituents(tree)}
         for relation, first, end in subtrees(sentence):
             crossed = any(a < first < b < end or first < a < end < b for a, b in spans)
             not_crossed[relation] += not crossed
             together[relation] += (first, end) in spans
-    return frozenset(x for x, n in not_crossed.items() if n >= FEWEST and together[x] >= SHARE * n)
+        for relation, first, end in neighbours(sentence):
+            number[relation] += 1
+            joined[relation] += (first, end) in spans
+    return Relations(
+        frozenset(x for x, n in not_crossed.items() if n >= FEWEST and together[x] >= SHARE * n),
+        frozenset(x for x, n in number.items() if n >= FEWEST and joined[x] < APART * n),
+    )

@@ -58,6 +58,16 @@ CASES = {
         ("(SQ (VP (VBZ is) (ADJP (JJ next))))", None),
         ("(SQ (VP (VBD broke) (NP (PRP it))))", None),
     ],
+    "add_clauses": [
+        ("(SBAR (WHNP (WP who)) (VP (VBD came)))", "(SBAR (WHNP (WP who)) (S (VP (VBD came))))"),
+        ("(SBARQ (WHNP (WP Who)) (VP (VBD came)) (. ?))", "(SBARQ (WHNP (WP Who)) (SQ (VP (VBD came))) (. ?))"),
+        ("(S (NP (PRP We)) (VP (VBD came)))", None),
+    ],
+    "add_verb_phrases": [
+        ("(SQ (VBZ wants) (NP (NN pie)) (. ?))", "(SQ (VP (VBZ wants) (NP (NN pie))) (. ?))"),
+        ("(SQ (VBZ Has) (NP (PRP it)) (VP (VBN come)) (. ?))", None),
+        ("(S (VBZ wants) (NP (NN pie)))", None),
+    ],
 }
 
 
@@ -148,7 +158,31 @@ def test_relations_are_those_whose_subtrees_are_constituents() -> None:
     flat = tree_of("(S (NP (DT the) (NN dog)) (VBD saw) (DT a) (NN cat))")
     crossing = tree_of("(S (NP (DT the) (NN dog)) (VP (VBD saw) (DT a)) (NN cat))")
     good = tree_of("(S (NP (DT the) (NN dog)) (VP (VBD saw) (NP (DT a) (NN cat))))")
-    assert silver.learn_relations([(sentence, good)] * 20) == {"root", "nsubj", "obj"}
-    assert silver.learn_relations([(sentence, good)] * 20 + [(sentence, flat)] * 5) == {"root", "nsubj"}
-    assert silver.learn_relations([(sentence, good)] * 20 + [(sentence, crossing)] * 5) == {"root", "nsubj", "obj"}
-    assert silver.learn_relations([(sentence, good)] * 19) == set()
+
+    def together(*found: Phrase) -> set[str]:
+        return set(silver.learn_relations((sentence, tree) for tree in found).together)
+
+    assert together(*[good] * 20) == {"root", "nsubj", "obj"}
+    assert together(*[good] * 20, *[flat] * 5) == {"root", "nsubj"}
+    assert together(*[good] * 20, *[crossing] * 5) == {"root", "nsubj", "obj"}
+    assert together(*[good] * 19) == set()
+
+
+def test_neighbours_are_runs_of_subtrees_after_their_head_that_are_apart_unless_most_trees_join_them() -> None:
+    sentence = DependencySentence(
+        forms=("Put", "the", "milk", ",", "please", ",", "in", "it"),
+        lemmas=("_",) * 8, upos=("_",) * 8, xpos=("VB", "DT", "NN", ",", "UH", ",", "IN", "PRP"), feats=("_",) * 8,
+        heads=(0, 3, 1, 1, 1, 1, 8, 1), relations=("root", "det", "obj", "punct", "discourse", "punct", "case", "obl"),
+    )  # fmt: skip
+    assert list(silver.neighbours(sentence)) == [
+        ("obj discourse", 1, 5),
+        ("obj obl", 1, 8),
+        ("discourse obl", 4, 8),
+    ]
+    right = tree_of("(VP (VB Put) (NP (DT the) (NN milk)) (, ,) (INTJ (UH please)) (, ,) (PP (IN in) (NP (PRP it))))")
+    wrong = tree_of("(VP (VB Put) (NP (DT the) (NN milk) (, ,) (UH please) (, ,) (PP (IN in) (NP (PRP it)))))")
+    mostly = silver.learn_relations([(sentence, right)] * 11 + [(sentence, wrong)] * 9)
+    assert mostly.apart == {"obj discourse", "obj obl", "discourse obl"}
+    assert silver.learn_relations([(sentence, right)] * 9 + [(sentence, wrong)] * 11).apart == {
+        "obj discourse", "discourse obl"
+    }  # fmt: skip
