@@ -41,7 +41,7 @@ def change_since(commit: str, measured: tuple[str, ...]) -> str | None:
         return f"commit {commit} is not in this clone"
     for name in names.splitlines():
         now = _results.ROOT / name
-        then = git("show", f"{commit}:{name}")
+        then = git("show", f"{commit}:{name}") if now.suffix == ".py" else None  # a model is no text
         if then is None or not now.exists() or _statements(then) != _statements(now.read_text(encoding="utf-8")):
             return f"{name} has changed since {commit}"
     return None

@@ -153,6 +153,13 @@ def test_rows_older_than_the_code_are_told(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "spectral_latent/grammar/a.py").write_text('"""New."""\n\nstates = 9\n')
     (told,) = found.stale([row(first), row(first, "Berkeley parser")], phrases)
     assert all(part in told for part in ("phrases, fast", "grammar/a.py has changed", first))
+    (tmp_path / "spectral_latent/grammar/a.model").write_bytes(b"\x9c")  # no text
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "--quiet", "-m", "second")
+    second = git(tmp_path, "rev-parse", "--short=8", "HEAD").strip()
+    (tmp_path / "spectral_latent/grammar/a.model").write_bytes(b"\x9d")
+    (told,) = found.stale([row(second)], phrases)
+    assert "grammar/a.model has changed" in told
     (told,) = found.stale([row("0123abcd")], phrases)
     assert "not in this clone" in told
     found.change_since.cache_clear()
