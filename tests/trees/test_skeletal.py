@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -253,3 +254,10 @@ def test_a_tree_is_a_forest_with_one_edge_per_node(trees: list[tuple], others: l
         assert forest.right.tolist() == skeletal.right.tolist()
         assert forest.root.tolist() == skeletal.root.tolist()
         assert forest.component.tolist() == list(range(len(trees)))
+
+
+def test_tables_of_rules_are_equal_if_all_their_rows_are() -> None:
+    rules = Rules(np.array([[0, 0]]), np.array([[1, 0]]), np.array([[1, 0, 0]]))
+    assert rules.equals(Rules(rules.leaf.copy(), rules.unary.copy(), rules.binary.copy()))
+    for kind in ("leaf", "unary", "binary"):
+        assert not rules.equals(replace(rules, **{kind: getattr(rules, kind)[:0]}))
