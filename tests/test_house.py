@@ -427,9 +427,9 @@ LINES: dict[str, tuple[int, int]] = {
     "plotting": (84, 12),
     "tokenisation": (223, 48),
     "model": (1216, 557),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
-    "lexicon": (1321, 435),  # words known in text; relatives of unseen words by NumPy; one rounding of weights
+    "lexicon": (1325, 435),  # words known in text; relatives of unseen words by NumPy; one rounding of weights
     "grammar": (2047, 554),  # prefixes of a short sentence are a block of Python
-    "constituency": (2887, 901),  # exports for packages on top; presets that are made when one is asked for
+    "constituency": (2888, 901),  # exports for packages on top; presets that are made when one is asked for
     "sequence": (3376, 953),  # and tags, paths and draws of a short one; one state without an estimator
     "automata": (841, 266),
     "anchors": (551, 192),

@@ -302,6 +302,7 @@ class SpanModel(ChoiceModel):
     """A log-linear model of the probabilities of labelled constituents, each by itself."""
 
     noun: ClassVar[str] = "spans"
+    is_fine: ClassVar[bool] = True
 
     def judge(self, parts: Parts, evidence: PhraseEvidence) -> Parts:
         """Replace the posteriors of L labelled constituents by their probabilities; small posteriors stay."""

@@ -124,11 +124,14 @@ def choice_loss(choices: Choices, parameters: FloatArray, penalty: float) -> tup
     return float(loss), np.append(gradient, excess @ choices.log)
 
 
-def learn(choices: Choices, n_buckets: int, penalty: float, iterations: int) -> tuple[float, FloatArray]:
-    """Find s and w (B,) by L-BFGS from s = 1 and w = 0; w is rounded."""
+def learn(
+    choices: Choices, n_buckets: int, penalty: float, iterations: int, *, is_fine: bool = False
+) -> tuple[float, FloatArray]:
+    """Find s and w (B,) by L-BFGS from s = 1 and w = 0; w is rounded, if fine to numbers of two bytes."""
     start = np.append(np.zeros(n_buckets), 1.0)
     best = minimise(lambda parameters: choice_loss(choices, parameters, penalty), start, iterations)
-    return float(best[-1]), round_weights(best[:-1])
+    weights = best[:-1].astype(np.float16).astype(np.float64) if is_fine else round_weights(best[:-1])
+    return float(best[-1]), weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +144,7 @@ class ChoiceModel:
 
     noun: ClassVar[str] = "choices"
     n_buckets: ClassVar[int] = N_BUCKETS
+    is_fine: ClassVar[bool] = False  # many small weights add up, so that they are rounded to numbers of two bytes
 
     slope: float
     weights: Annotated[FloatArray, Axes(N_BUCKETS)]
@@ -165,7 +169,7 @@ class ChoiceModel:
         joined = Choices.join(examples) if examples else None
         if joined is None or not len(joined.log):
             return cls.plain()
-        return cls(*learn(joined, cls.n_buckets, options.penalty, options.iterations))
+        return cls(*learn(joined, cls.n_buckets, options.penalty, options.iterations, is_fine=cls.is_fine))
 
     def share(self, choices: Choices) -> FloatArray:
         """Compute P of each candidate, (n,)."""
