@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 # White space of any kind separates tokens, but a no-break or thin space between the characters of a word belongs to it.
-_WORD = r"[^\s()]++ (?: [^\S\ \t\n\r\f\v]++ [^\s()]++ )*"  # no possessive group: Python 3.11.2 keeps what it gives back
+_WORD = r"[^\s()]++ (?: [^\S\ \t\n\r\f\v]++ [^\s()]++ )*"  # `)*+` of Python 3.11.2 matches a last space, too
 # A token is a tag with its word, an opening bracket with its label, a closing bracket, or bare text.
 _TOKEN = re.compile(
     rf"\( \s*+ ([^\s()]++) \s++ ({_WORD}) \s*+ \) | \( \s*+ ([^\s()]*+) | (\)) | ([^\s()]++)", re.VERBOSE
