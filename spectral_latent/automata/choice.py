@@ -6,19 +6,14 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from spectral_latent.automata.hankel import Factorisation, Hankel, counts_of, frequent_strings
 from spectral_latent.automata.options import AutomatonEstimator, AutomatonOptions
-from spectral_latent.automata.probabilistic import (
-    Strings,
-    climb,
-    draw_automaton,
-    log_likelihood,
-    smooth,
-)
+from spectral_latent.automata.probabilistic import Strings, climb, draw_automaton, log_likelihood, smooth
 from spectral_latent.trees import FloatArray
 
 __all__ = ["Trial", "choose_automaton", "train_automaton"]
@@ -38,6 +33,7 @@ _LAST = 10  # iterations on all strings, after the choice
 _FAR = 0.5  # nats a string: an estimator is given up if it is so far behind another one with as many states
 _GAIN = 1e-3  # nats a string that justify more states
 _SHARES = (1e-2, 1e-3, 1e-4, 1e-5)  # choices of the share of smoothing
+_NATS = attrgetter("nats")
 _Row = tuple[int, ...]
 
 
@@ -47,6 +43,7 @@ class Trial(NamedTuple):
     nats: the log-likelihood of the held-out strings.
     reached: that of each start of EM; empty for spectral automata."""
 
+    automaton: Factorisation
     estimator: AutomatonEstimator
     n_states: int
     nats: float
@@ -72,8 +69,7 @@ def train_automaton(
     is_markov = options.estimator == "hmm"
     strings = Strings.of(kept)
     others = Strings.of(held_out) if held_out else None
-    starts = _starts(strings, n_symbols, options)
-    found, reached = climb(strings, starts, _ITERATIONS, others, is_markov=is_markov)
+    found, reached = climb(strings, _starts(strings, n_symbols, options), _ITERATIONS, others, is_markov=is_markov)
     return _finished(found, rows, held_out, is_markov), reached
 
 
@@ -122,15 +118,15 @@ def choose_automaton(
         options = replace(options, n_states=_N_STATES, estimator="spectral")
         return train_automaton(rows, n_symbols, options)[0], options, ()
     tried = []
-    for automaton, trial in _tried(kept, held_out, n_symbols, options, likelihoods):
-        tried.append((automaton, trial))
+    for trial in _tried(kept, held_out, n_symbols, options, likelihoods):
+        tried.append(trial)
         nats = trial.nats / len(held_out)
         _log.info("%s, %d states: %.4f nats a held-out string", trial.estimator, trial.n_states, nats)
-    best, chosen = max(tried, key=lambda pair: pair[1].nats)
+    chosen = max(reversed(tried), key=_NATS)  # the last trial of an automaton knows what all starts reached
     options = replace(options, n_states=chosen.n_states, estimator=chosen.estimator)
     if chosen.estimator == "spectral":
         return train_automaton(rows, n_symbols, options)[0], options, ()
-    return _finished(best, rows, held_out, chosen.estimator == "hmm"), options, chosen.reached
+    return _finished(chosen.automaton, rows, held_out, chosen.estimator == "hmm"), options, chosen.reached
 
 
 def _tried(
@@ -139,7 +135,7 @@ def _tried(
     n_symbols: int,
     options: AutomatonOptions,
     likelihoods: Callable[[Factorisation, Sequence[_Row]], FloatArray],
-) -> Iterator[tuple[Factorisation, Trial]]:
+) -> Iterator[Trial]:
     """Train automata of both estimators, with more and more states."""
     some = kept[: int(np.searchsorted(np.cumsum([len(row) for row in kept]), _SYMBOLS)) + 1]
     hankel = _hankel(some, n_symbols, options)
@@ -151,17 +147,16 @@ def _tried(
         part = Factorisation(largest.initial[:m], largest.step[:, :m, :m], largest.final[:m])
         automaton = part.of_strings(options.counted)
         nats = float(likelihoods(automaton, list(counts)) @ list(counts.values()))
-        yield automaton, Trial("spectral", m, nats)
+        yield Trial(automaton, "spectral", m, nats)
     strings, others = Strings.of(kept), Strings.of(held_out)
 
-    def climbed(starts: Iterable[Factorisation], own: AutomatonOptions, iterations: int) -> tuple[Factorisation, Trial]:
+    def climbed(starts: Iterable[Factorisation], own: AutomatonOptions, iterations: int) -> Trial:
         """Train by EM."""
         single = (start.of_precision(np.float32) for start in starts)
         automaton, reached = climb(strings, single, iterations, others, is_markov=own.estimator == "hmm")
-        assert own.n_states is not None
-        return automaton, Trial(own.estimator, own.n_states, max(reached), reached)
+        return Trial(automaton, own.estimator, len(automaton.initial), max(reached), reached)
 
-    best: dict[AutomatonEstimator, tuple[Factorisation, Trial]] = {}
+    best: dict[AutomatonEstimator, Trial] = {}
     going: list[AutomatonEstimator] = ["hmm", "em"]
     far, gain = _FAR * len(held_out), _GAIN * len(held_out)
     for m in _CLIMBING:
@@ -172,24 +167,24 @@ def _tried(
                 going.remove(estimator)
                 continue
             own = replace(options, n_states=m, estimator=estimator)
-            found = climbed([next(_starts(strings, n_symbols, own))], own, _FIRST)
-            yield found
-            reached[estimator] = found[1].nats
-            if estimator not in best or reached[estimator] > best[estimator][1].nats + gain:
-                best[estimator] = found
+            trial = climbed([next(_starts(strings, n_symbols, own))], own, _FIRST)
+            yield trial
+            reached[estimator] = trial.nats
+            if estimator not in best or trial.nats > best[estimator].nats + gain:
+                best[estimator] = trial
             else:
                 going.remove(estimator)
         going = [each for each in going if reached[each] > max(reached.values()) - far]
     # The best automata climb on, but for those of an estimator that is far behind; other starts join the best one.
-    most = max(trial.nats for _, trial in best.values())
+    most = max(trial.nats for trial in best.values())
     finalists = []
-    for automaton, trial in best.values():
+    for trial in best.values():
         if trial.nats > most - far:
             own = replace(options, n_states=trial.n_states, estimator=trial.estimator)
-            finalists.append(climbed([automaton], own, _ITERATIONS))
+            finalists.append(climbed([trial.automaton], own, _ITERATIONS))
             yield finalists[-1]
-    _, chosen = max(finalists, key=lambda found: found[1].nats)
-    own = replace(options, n_states=chosen.n_states, estimator=chosen.estimator)
+    first = max(finalists, key=_NATS)
+    own = replace(options, n_states=first.n_states, estimator=first.estimator)
     if starts := list(_starts(strings, n_symbols, own))[1:]:
-        automaton, trial = climbed(starts, own, _ITERATIONS)
-        yield automaton, trial._replace(reached=chosen.reached + trial.reached)
+        last = climbed(starts, own, _FIRST + _ITERATIONS)
+        yield max([first, last], key=_NATS)._replace(reached=first.reached + last.reached)
