@@ -431,7 +431,7 @@ LINES: dict[str, tuple[int, int]] = {
     "grammar": (2047, 554),  # prefixes of a short sentence are a block of Python
     "constituency": (2888, 901),  # exports for packages on top; presets that are made when one is asked for
     "sequence": (3376, 953),  # and tags, paths and draws of a short one; one state without an estimator
-    "automata": (841, 266),
+    "automata": (836, 266),
     "anchors": (551, 192),
     "dependency": (2208, 569),  # exports for packages on top; batches without searches for garbage
     "graphs": (320, 111),
