@@ -34,8 +34,6 @@ from spectral_latent.cli import (
     treebank,
 )
 
-__all__ = ["main"]
-
 _COLUMNS = ("tree", "words", "label", "posterior", "instead", "of words", "posterior", "text")
 
 
@@ -189,7 +187,8 @@ def annotate(
     compare: the trees of another annotator, whose agreement is shown.
     port: the port of the page; 0 for any free one."""
     from spectral_latent.constituency import preset as preset_of
-    from spectral_latent_annotate._project import BusyError, Project
+    from spectral_latent_annotate._history import BusyError
+    from spectral_latent_annotate._project import Project
     from spectral_latent_annotate._server import serve
 
     try:

@@ -12,8 +12,6 @@ from typing import Any
 from flask import abort, request
 from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
 
-__all__ = ["BoundedServer", "read_json"]
-
 _MOST = 32  # connections at a time
 _SECONDS = 20.0  # in which a request must have arrived, and in which each part of an answer must be taken
 

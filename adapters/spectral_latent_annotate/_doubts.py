@@ -16,8 +16,6 @@ from spectral_latent.constituency import (
 from spectral_latent.estimation import EstimationError, Listener, Progress, silent
 from spectral_latent_annotate._suggestions import alternatives_of
 
-__all__ = ["Doubt", "check_trees"]
-
 
 class Doubt(NamedTuple):
     """A label of a treebank that the rest of the treebank makes unlikely.

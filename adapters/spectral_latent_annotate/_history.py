@@ -21,8 +21,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["BusyError", "History", "HistoryLine"]
-
 
 class BusyError(RuntimeError):
     """Another process has the project."""

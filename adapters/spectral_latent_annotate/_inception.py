@@ -29,8 +29,6 @@ from spectral_latent_annotate._project import Project
 if TYPE_CHECKING:
     from cassis import Cas
 
-__all__ = ["add_routes", "add_suggestions", "read_document", "trees_of"]
-
 _TYPES = "de.tudarmstadt.ukp.dkpro.core.api"
 _SENTENCE = f"{_TYPES}.segmentation.type.Sentence"
 _TOKEN = f"{_TYPES}.segmentation.type.Token"

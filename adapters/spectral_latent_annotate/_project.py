@@ -27,12 +27,10 @@ from spectral_latent.constituency import ConstituencyOptions, Phrase, clean, lis
 from spectral_latent.constituency import preset as preset_of
 from spectral_latent.corpora import raw_trees
 from spectral_latent.evaluation import score_brackets
-from spectral_latent_annotate._history import BusyError, History, HistoryLine
+from spectral_latent_annotate._history import History, HistoryLine
 from spectral_latent_annotate._suggestions import Suggestion, suggest_trees
 from spectral_latent_annotate._treebank_file import TreebankFile, as_read, words_as_read
 from spectral_latent_annotate._workbench import Workbench
-
-__all__ = ["BusyError", "ChangedError", "Item", "Order", "Project"]
 
 Order = Literal["file", "surest", "unsure"]
 _WAITING = 150  # sentences whose expected errors are compared

@@ -33,8 +33,6 @@ from spectral_latent.constituency import (
 from spectral_latent.model import Analysis, Parts, check_kind
 from spectral_latent.trees import BoolArray, FloatArray
 
-__all__ = ["Repair", "believe", "read_brackets", "repair", "repair_all", "with_given"]
-
 _TOGETHER = 100  # strings that are mended together
 _UNLIKELY = 5e-3  # the posterior of given constituents that the charts lack
 _RIGHT, _WRONG = (4.0, 5.0), (0.3, 30.0)  # pseudo-counts of given ones among right and among wrong ones

@@ -29,8 +29,6 @@ from spectral_latent.constituency import Phrase
 from spectral_latent_annotate._inception import add_routes
 from spectral_latent_annotate._project import ChangedError, Order, Project
 
-__all__ = ["create_app", "serve"]
-
 _LARGEST = 1 << 22  # bytes of a request
 _DEEPEST = 200  # phrases within one another
 _TOO_DEEP = f"the tree has more than {_DEEPEST} phrases within one another; correct it in its file"

@@ -19,8 +19,6 @@ from spectral_latent.constituency import (
 from spectral_latent.model import check_kind, check_sentences, entropies
 from spectral_latent.trees import FloatArray
 
-__all__ = ["UNKNOWN_TAG", "Suggestion", "alternatives_of", "suggest_trees"]
-
 UNKNOWN_TAG = "X"
 """The tag of all words before there is a parser."""
 

@@ -30,8 +30,6 @@ from spectral_latent.constituency import Changes, Phrase, clean, tagged_words
 from spectral_latent.corpora import Markup, decode, raw_trees, read_text
 from spectral_latent.files import write_whole
 
-__all__ = ["TreebankFile", "as_read", "words_as_read"]
-
 _BRACKET = re.compile(r"[()]")
 _INDEX = re.compile(r"[-=]\d+$")
 _WIDTH = 100  # characters of a line of a new tree

@@ -20,8 +20,6 @@ from spectral_latent.files import write_whole
 from spectral_latent.model import check_trees
 from spectral_latent_annotate._suggestions import Suggestion, suggest_trees
 
-__all__ = ["Workbench"]
-
 _AT_ONCE = 500  # the number of trees that are counted together
 _GROWTH = 2  # a start is old when there are so many times the trees that it was trained on
 _FEWEST = 5  # the number of trees for the first start

@@ -2,8 +2,9 @@
 
 NLTK imports all of itself, whichever part of it is asked for, which takes longer than the library's own import."""
 
+from spectral_latent.constituency import FALLBACK
 from spectral_latent_nltk._dependency_parser import ParseGraph, SpectralDependencyParser
-from spectral_latent_nltk._parser import FALLBACK, ParseTree, SpectralParser
+from spectral_latent_nltk._parser import ParseTree, SpectralParser
 from spectral_latent_nltk._tagger import AnchorTagger, LatentHMMTagger
 from spectral_latent_nltk._trees import (
     partial_from_nltk,

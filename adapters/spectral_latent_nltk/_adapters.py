@@ -19,16 +19,6 @@ from spectral_latent.files import ModelFileError
 from spectral_latent.model import Surprisal, Unit, check_words
 from spectral_latent.reranking import Reranker
 
-__all__ = [
-    "ModelAdapter",
-    "ParserAdapter",
-    "Tag",
-    "TaggedSentence",
-    "TaggerAdapter",
-    "choose_options",
-    "tokens_of",
-]
-
 _Options = TypeVar("_Options")
 
 

@@ -19,8 +19,6 @@ from spectral_latent.model import Parse
 from spectral_latent_nltk._adapters import ParserAdapter, choose_options, tokens_of
 from spectral_latent_nltk._trees import sentence_from_nltk, sentence_to_nltk
 
-__all__ = ["ParseGraph", "SpectralDependencyParser"]
-
 
 class ParseGraph(DependencyGraph):
     """A parse: a `DependencyGraph` with its estimated probability.

@@ -13,7 +13,6 @@ from nltk.grammar import PCFG, Nonterminal, ProbabilisticProduction
 from nltk.tree import ProbabilisticTree, Tree
 
 from spectral_latent.constituency import (
-    FALLBACK,
     Changes,
     ConstituencyModel,
     ConstituencyOptions,
@@ -31,8 +30,6 @@ from spectral_latent.inference import inside, outside, state_posteriors
 from spectral_latent.model import Parse, check_sentences
 from spectral_latent_nltk._adapters import ParserAdapter, choose_options, tokens_of
 from spectral_latent_nltk._trees import phrase_to_nltk
-
-__all__ = ["FALLBACK", "ParseTree", "SpectralParser", "plain_pcfg"]
 
 
 class ParseTree(ProbabilisticTree):

@@ -21,8 +21,6 @@ from spectral_latent.sequence import (
 from spectral_latent.sequence import preset as options_of_preset
 from spectral_latent_nltk._adapters import Tag, TaggerAdapter, choose_options
 
-__all__ = ["AnchorTagger", "LatentHMMTagger"]
-
 
 class LatentHMMTagger(TaggerAdapter):
     """A hidden Markov model with latent states behind NLTK's `TaggerI`; may be shared between threads.

@@ -25,8 +25,6 @@ from spectral_latent.corpora import parse_brackets, phrase_from_nltk
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking import Candidate, NBest
 
-__all__ = ["partial_from_nltk", "phrase_to_nltk", "sentence_from_nltk", "sentence_to_nltk", "to_nbest"]
-
 _TOP = "ROOT"  # the relation of a root for which no relation is given
 
 

@@ -12,17 +12,6 @@ from sklearn.utils import check_random_state, check_scalar
 
 from spectral_latent.trees import BoolArray, IntArray
 
-__all__ = [
-    "allowed_states",
-    "categories_in",
-    "check_count",
-    "lengths_of",
-    "list_of",
-    "missing_in",
-    "named_categories",
-    "seed_of",
-]
-
 _EXACT = 2.0**53  # all whole numbers up to this one are floats
 
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from spectral_latent_sklearn._markov import SpectralGaussianHMM, SpectralHMM
 
-__all__ = ["from_hmmlearn", "to_hmmlearn"]
-
 
 def to_hmmlearn(estimator: SpectralHMM | SpectralGaussianHMM) -> Any:
     """Make hmmlearn's `CategoricalHMM` or `GaussianHMM` of a fitted estimator.

@@ -22,8 +22,6 @@ from spectral_latent_sklearn._checks import check_count, list_of, seed_of
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["LatentEstimator", "LatentTagClassifier", "LatentTreeClassifier", "LatentTreeTransformer"]
-
 
 class LatentEstimator(BaseEstimator):
     """Base of estimators over lists of examples."""

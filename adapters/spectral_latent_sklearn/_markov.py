@@ -54,8 +54,6 @@ from spectral_latent_sklearn._checks import (
     seed_of,
 )
 
-__all__ = ["MarkovEstimator", "SpectralGaussianHMM", "SpectralHMM"]
-
 
 class MarkovEstimator(BaseEstimator):
     """Base of estimators over the rows of sequences, which lie one after another.

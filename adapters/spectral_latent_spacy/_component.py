@@ -26,8 +26,6 @@ from spectral_latent.files import MissingModelError, ModelFileError, StoredModel
 from spectral_latent.ready import find_model
 from spectral_latent.sequence import LatentTagger
 
-__all__ = ["Component", "SpectralDependency", "SpectralTagger", "score_tags", "spelt", "words_of"]
-
 _FILE = "model"  # within the component's folder
 
 

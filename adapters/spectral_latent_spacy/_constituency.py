@@ -28,8 +28,6 @@ from spacy.training import Example
 from spectral_latent.constituency import ConstituencyModel, Phrase
 from spectral_latent_spacy._component import Component, score_tags, spelt, words_of
 
-__all__ = ["NotAConstituentError", "SpectralConstituency", "keep_constituents", "register_attributes"]
-
 _KEPT = "spectral_constituents"
 
 

@@ -18,8 +18,6 @@ from spectral_latent.sequence import LatentTagger, TaggerOptions, preset, train_
 from spectral_latent_text._lemmas import Lemmatiser
 from spectral_latent_text._segmentation import Segmenter
 
-__all__ = ["COLUMNS", "learn_columns", "learn_lemmas", "learn_segmenter", "with_columns"]
-
 COLUMNS = ("upos", "xpos", "feats")  # the columns that taggers may predict
 _MOST_VALUES = 400  # of a column that a tagger learns
 _LEAST_EXPECTED = 3e-3  # of pairs of a word and its features

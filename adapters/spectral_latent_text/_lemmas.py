@@ -18,8 +18,6 @@ from typing import Annotated
 from spectral_latent.files import Axes, Distinct, Index, OneLine, Text
 from spectral_latent.trees import IntArray, Vocabulary
 
-__all__ = ["Lemmatiser"]
-
 _LONGEST = 7  # the number of last letters in the longest ending
 _WHOLE = "^"  # stands before a whole word
 _LONGEST_SCRIPT = 200  # characters

@@ -22,8 +22,6 @@ from spectral_latent_text._columns import COLUMNS, learn_columns, learn_lemmas, 
 from spectral_latent_text._lemmas import Lemmatiser
 from spectral_latent_text._segmentation import LearntTokenisation, Segmenter
 
-__all__ = ["TextPipeline"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TextPipeline(DependencyModel):

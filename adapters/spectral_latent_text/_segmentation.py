@@ -60,8 +60,6 @@ from spectral_latent_text._lemmas import Lemmatiser
 if TYPE_CHECKING:
     from spectral_latent.corpora import DividedText
 
-__all__ = ["LearntTokenisation", "Segmenter"]
-
 _SIZE = 1 << 18  # buckets
 _STEPS = 4000  # of learning in all passes over the texts together, if the numbers of passes below allow it
 _FEWEST = 8  # passes

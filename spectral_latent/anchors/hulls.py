@@ -37,18 +37,6 @@ from spectral_latent.model import check_sentences
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.trees import FloatArray, Vocabulary
 
-__all__ = [
-    "AnchorOptions",
-    "Spelling",
-    "WordTypes",
-    "canonical_svd",
-    "context_counts",
-    "context_points",
-    "spelling_counts",
-    "to_unit_length",
-    "with_spelling",
-]
-
 
 @dataclass(frozen=True)
 class AnchorOptions(Options):

@@ -36,8 +36,6 @@ from spectral_latent.sequence.tagger import Tagger
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
-__all__ = ["AnchorHMM"]
-
 
 def _types_of(words: Sequence[str], types: WordTypes) -> IntArray:
     """Find the types (m,) of words, in upper or lower case; EstimationError for an unknown word, or a word given

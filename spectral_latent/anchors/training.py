@@ -28,16 +28,6 @@ from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = [
-    "Bigrams",
-    "choose_anchors",
-    "count_bigrams",
-    "emissions_of_mixtures",
-    "find_mixtures",
-    "hidden_markov_with_end",
-    "maximise_likelihood",
-]
-
 _TIE = 1e-9  # squared distances count as equal if they differ by less than this share
 _SWEEPS = 10  # the largest number of sweeps over all anchors; few corpora need more than three
 _CONVERGED = 1e-8  # EM ends with a step that gains less than this number of nats per bigram

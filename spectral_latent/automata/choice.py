@@ -16,8 +16,6 @@ from spectral_latent.automata.options import AutomatonEstimator, AutomatonOption
 from spectral_latent.automata.probabilistic import Strings, climb, draw_automaton, log_likelihood, smooth
 from spectral_latent.trees import FloatArray
 
-__all__ = ["Trial", "choose_automaton", "train_automaton"]
-
 _log = logging.getLogger(__name__)
 
 _FOLDS = 10  # a tenth of the strings is held out

@@ -45,17 +45,6 @@ import scipy
 from spectral_latent.estimation.svd import truncated_svd
 from spectral_latent.trees import FloatArray
 
-__all__ = [
-    "Counted",
-    "Factorisation",
-    "Hankel",
-    "balance",
-    "counts_of",
-    "forward_factor",
-    "frequent_strings",
-    "strings_up_to",
-]
-
 Counted = Literal["strings", "prefixes", "suffixes", "factors"]
 _String = tuple[int, ...]
 _Symbol = TypeVar("_Symbol", bound=Hashable)

@@ -32,9 +32,6 @@ from spectral_latent.sequence import (
 )
 from spectral_latent.trees import FloatArray, Vocabulary
 
-__all__ = ["WeightedAutomaton"]
-
-
 _ROUNDING = 1e-9  # the largest difference of sums of probabilities from one
 _LIMITS = (AtLeast(-1e50), AtMost(1e50))  # of the numbers in a file, so that products are finite
 

@@ -9,8 +9,6 @@ from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
 from spectral_latent.automata.hankel import Counted
 from spectral_latent.estimation.starts import STARTS
 
-__all__ = ["AutomatonEstimator", "AutomatonOptions"]
-
 AutomatonEstimator = Literal["spectral", "em", "hmm"]
 
 

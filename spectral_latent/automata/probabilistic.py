@@ -25,15 +25,6 @@ from spectral_latent.automata.hankel import Factorisation
 from spectral_latent.estimation.starts import beyond, climb_together
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = [
-    "AutomatonLearner",
-    "Strings",
-    "climb",
-    "draw_automaton",
-    "log_likelihood",
-    "smooth",
-]
-
 _SMALL = 1e-37  # a smaller probability of a string after its beginning counts as this one, which is a float32
 _ZERO = 1e-20  # a smaller probability of a step becomes zero: single precision has no inverse of the smallest numbers
 _PLACES = 1 << 17  # the number of symbols, about, whose prefixes are in memory together

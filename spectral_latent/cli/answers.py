@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.dependency import DependencyModel
 
-__all__ = ["Answer", "answers", "asks_for_json", "users_errors", "warn_of_unknown_tags", "write_answers"]
-
 _FIRST = 20  # the largest number of fallbacks whose numbers are told
 _NAMED = 5  # the largest number of tags that a warning names
 _LINES = ("tokens", "tagged", "json")  # the formats whose lines are sentences

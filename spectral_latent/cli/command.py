@@ -23,8 +23,6 @@ import click
 from spectral_latent._texts import printable
 from spectral_latent._version import __version__
 
-__all__ = ["CommandGroup", "main", "run"]
-
 _COMMANDS = ("parse", "tag", "surprisal", "score", "train", "evaluate", "info", "rerank", "label", "demo")
 _RERANK = "apply the reranker to lists: `parse MODEL --n-best 50 --json`, then `rerank apply RERANKER --model FILE`"
 _IN_PYTHON = "set it in Python, and save the model"

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from spectral_latent.model import Parse
     from spectral_latent.trees import FloatArray
 
-__all__ = ["conllu_text", "with_tags"]
-
 _HEAD = 6  # the column of HEAD in CoNLL-U, from 0; DEPREL follows
 _MISC = 9
 _HEAD_PROB = "HeadProb"

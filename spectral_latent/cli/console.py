@@ -14,8 +14,6 @@ import click
 
 from spectral_latent._texts import printable
 
-__all__ = ["bar", "be_quiet", "message", "shows_progress", "table"]
-
 _T = TypeVar("_T")
 _QUIET = "spectral_latent.quiet"  # tells in the context of a command whether it prints no messages
 

@@ -15,8 +15,6 @@ from spectral_latent.cli.options import Command
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel, Phrase
 
-__all__ = ["COMMAND"]
-
 _TEXT = "My dog ate the sandwich that I made."
 _GARDEN_PATH = "After they won the war ended."
 _TAG = "VBD"

@@ -33,8 +33,6 @@ from spectral_latent.cli.outputs import figures_table
 from spectral_latent.cli.sources import dependency_entries, gold_trees, tagged, universal
 from spectral_latent.cli.tag import tags_of, with_tags_of_words
 
-__all__ = ["COMMAND", "KINDS", "Figures", "Gold"]
-
 Figures: TypeAlias = dict[str, float | int | None]
 Column: TypeAlias = Annotated[
     Literal["upos", "xpos", "universal"] | None,

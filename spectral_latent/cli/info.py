@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     _Parts = Sequence[Described | Direction]
 
-__all__ = ["COMMAND", "states_of_symbols"]
-
 _json = partial(json.dumps, ensure_ascii=False)
 _LISTS = ("words", "rules", "places")
 _LISTED = 10  # the number of entries of a list on a line

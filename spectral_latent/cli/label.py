@@ -11,8 +11,6 @@ from spectral_latent.cli.models import load_for, record_of
 from spectral_latent.cli.options import Command, Value
 from spectral_latent.cli.outputs import OutputFile
 
-__all__ = ["COMMAND"]
-
 _ModelFile = Annotated[
     Any,
     Value(

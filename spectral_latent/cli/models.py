@@ -8,8 +8,6 @@ import click
 
 from spectral_latent.kinds import KINDS, find_kind, make_model, usual_kind
 
-__all__ = ["load_for", "record_of"]
-
 
 def load_for(file: str, *kinds: str) -> Any:
     """Read a model of one of the kinds that the running command is for, the usual kind first.

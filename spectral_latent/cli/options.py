@@ -17,31 +17,6 @@ import click
 from spectral_latent.cli.console import be_quiet
 from spectral_latent.cli.outputs import OutputFile, refuse_inputs
 
-__all__ = [
-    "DEPENDENCY_SOURCES",
-    "PARTS",
-    "SOURCES",
-    "TAGGED_SOURCES",
-    "TEXT_SOURCES",
-    "AsJson",
-    "Command",
-    "Count",
-    "Files",
-    "FromText",
-    "InputFormat",
-    "Jobs",
-    "Limit",
-    "Output",
-    "Page",
-    "Seed",
-    "SkipBad",
-    "SourceFormat",
-    "Sources",
-    "Value",
-    "function_for",
-    "option_name",
-]
-
 
 class Value(NamedTuple):
     """How an option or argument reads its value: its help, type, name in usage, and names on the command line."""

@@ -13,15 +13,6 @@ from typing import Any
 
 import click
 
-__all__ = [
-    "OutputFile",
-    "Write",
-    "figures_table",
-    "refuse_inputs",
-    "require",
-    "results",
-]
-
 Write = Callable[[str], object]
 
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from spectral_latent.drawing import readable
 
-__all__ = ["Drawings", "page", "page_of_sentences"]
-
 Drawings = Sequence[tuple[str, str]]  # captions and drawings as SVG
 
 

@@ -33,8 +33,6 @@ from spectral_latent.kinds import usual_kind
 if TYPE_CHECKING:
     from spectral_latent.model import Parses
 
-__all__ = ["COMMAND"]
-
 _LIMITS = {"words": "max_words", "seconds": "seconds", "megabytes": "megabytes"}  # the fields of `Limits`
 _PARTIAL: dict[str, Any] = {"constituency": read_partial_phrases, "dependency": read_partial_sentences}
 

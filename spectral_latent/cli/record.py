@@ -22,8 +22,6 @@ from spectral_latent.kinds import find_kind
 if TYPE_CHECKING:
     from spectral_latent.estimation import Progress
 
-__all__ = ["Run"]
-
 _T = TypeVar("_T")
 _Read: TypeAlias = Callable[[Sequence[str]], Iterable[_T]]
 _FEW = 10  # fewer examples give a warning

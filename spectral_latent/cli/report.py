@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from spectral_latent.corpora import Format
     from spectral_latent.evaluation import GoldTree
 
-__all__ = ["report"]
-
 # The largest numbers of each thing on a page.
 _EXAMPLES = 4  # example phrases of a state
 _MOST_SENTENCES = 500  # sentences of gold annotation that are read

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from spectral_latent.evaluation.reranking import CandidateScores
     from spectral_latent.reranking import LatentModels, NBest, NBestFormat, Reranker
 
-__all__ = ["COMMAND"]
-
 _NAMED = re.compile(r"([\w.-]+)=(.+)", re.DOTALL)
 _LISTS = "LISTS: blocks of BLLIP, lines `score TAB tree`, CoNLL-U with comments # score, or JSON lines."
 _GOLD = (_LISTS, f"GOLD {SOURCES}", f"GOLD {DEPENDENCY_SOURCES}", PARTS)

@@ -15,8 +15,6 @@ from spectral_latent.cli.options import AsJson, Command, Files, InputFormat, Job
 from spectral_latent.cli.outputs import results
 from spectral_latent.cli.sentences import read_text
 
-__all__ = ["COMMAND"]
-
 _AT_ONCE = 100  # the number of trees that are scored at once
 
 

@@ -16,17 +16,6 @@ if TYPE_CHECKING:
     from spectral_latent.dependency import DependencySentence
     from spectral_latent.tokenisation import Token, Tokenisation
 
-__all__ = [
-    "Input",
-    "InputSentence",
-    "read_partial_phrases",
-    "read_partial_sentences",
-    "read_sentences",
-    "read_text",
-    "tell_of_tags",
-    "warn_of_raw_text",
-]
-
 Lines: TypeAlias = Iterable[tuple[int, str]]  # the number of each line, and its text with its end
 _CHUNK = 1 << 16  # the number of bytes that are read at once
 _SHOWING = 100  # the first sentences, whose words show whether a text is in the language of the model

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-__all__ = ["dependency_entries", "gold_trees", "rooted_sentences", "tagged", "treebank", "universal", "untagged"]
-
 
 def treebank(sources: Iterable[str], changes: Any = None, form: Any = None, skip_bad: bool = False) -> Iterator[Any]:
     """Read trees, and count what is changed in them."""

@@ -20,8 +20,6 @@ from spectral_latent.cli.outputs import results
 from spectral_latent.cli.sentences import Input, InputSentence, read_sentences, read_text, tell_of_tags
 from spectral_latent.kinds import usual_kind
 
-__all__ = ["COMMAND"]
-
 _COLUMNS = ("sent_id", "number", "word", "seen", "surprisal", "lexical", "syntactic", "sentence")
 
 

@@ -15,8 +15,6 @@ from spectral_latent.cli.models import load_for
 from spectral_latent.cli.options import AsJson, Command, Files, FromText, InputFormat, Jobs, Output, function_for
 from spectral_latent.cli.sentences import InputSentence, read_sentences
 
-__all__ = ["COMMAND", "tags_of", "with_tags_of_words"]
-
 _SEPARATOR = re.compile(r"[/\s]")  # divides words from tags, and from other words
 
 

@@ -38,8 +38,6 @@ from spectral_latent.cli.sentences import warn_of_raw_text
 from spectral_latent.cli.sources import rooted_sentences, tagged, treebank, untagged
 from spectral_latent.kinds import added_kinds, usual_kind
 
-__all__ = ["COMMAND", "TRAIN"]
-
 _SETTINGS = "Settings that go well together; see docs/training.md.  [default: fast]"
 _Estimator: TypeAlias = Annotated[
     EstimatorName | None, Value("The method that finds latent states, in the place of a preset.")

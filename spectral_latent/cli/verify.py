@@ -20,8 +20,6 @@ from spectral_latent.kinds import usual_kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["train_again", "verify"]
-
 _SHOWN = 20  # the largest number of differences that are printed
 
 

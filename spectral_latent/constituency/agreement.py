@@ -23,8 +23,6 @@ import numpy as np
 from spectral_latent.constituency.grammar import PhraseEvidence
 from spectral_latent.model.parts import Parts
 
-__all__ = ["Agreement"]
-
 _LARGEST = 100.0  # bounds the logarithm of a factor, because steps may be long, and a chain sums over its labels
 
 

@@ -15,22 +15,6 @@ from spectral_latent._options import checked
 from spectral_latent.constituency.tree import Phrase
 from spectral_latent.estimation import EstimationError
 
-__all__ = [
-    "EMPTY_TAG",
-    "TOPS",
-    "WORDLESS",
-    "Changes",
-    "base_label",
-    "clean",
-    "clean_together",
-    "cleaned",
-    "function_label",
-    "is_empty",
-    "tagged_words",
-    "without_empty",
-    "without_functions",
-]
-
 EMPTY_TAG = "-NONE-"
 _INDEX = re.compile(r"[-=]\d*(?=[-=]|$)")
 # The empty elements of treebanks, except those that are also words: `*`, `*-1` and `0`.

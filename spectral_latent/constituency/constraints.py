@@ -21,8 +21,6 @@ from spectral_latent.grammar import Permits, crossed_cells
 from spectral_latent.model import Partial, check_words
 from spectral_latent.trees import BoolArray
 
-__all__ = ["ANY_TREE", "Bracket", "PartialPhrase", "PhraseConstraints", "partial_phrase", "unknown_phrase"]
-
 _FORBIDS = "!"  # before the label of a bracket that must not be in the tree
 
 

@@ -30,18 +30,6 @@ from spectral_latent.constituency.tree import Phrase
 from spectral_latent.estimation import FeatureColumns, inside_templates, outside_templates
 from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees, Vocabulary
 
-__all__ = [
-    "Binarisation",
-    "FeatureSet",
-    "PhraseSymbol",
-    "PhraseTrees",
-    "build_phrase",
-    "compute_constituency_features",
-    "convert_trees",
-    "find_head",
-    "make_phrase",
-]
-
 _LEFT, _RIGHT = 1, -1
 
 # label: (where to start, candidate labels in order of priority)

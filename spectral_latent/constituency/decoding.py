@@ -30,8 +30,6 @@ from spectral_latent.inference import Derivations
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import FloatArray, Forest, IntArray, range_of
 
-__all__ = ["PhraseForest", "build_bracketings"]
-
 _ROOM = 1 << 10  # edges of a sentence for which there is room at first
 _ANY = -1  # the number of an item `any (i, j)` in a column of constituents
 _ROW = -2  # the number of an item `row (i, j)`

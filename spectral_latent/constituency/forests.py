@@ -23,8 +23,6 @@ from spectral_latent.constituency.conversion import PhraseSymbol
 from spectral_latent.constituency.tree import Chain, Phrase
 from spectral_latent.trees import BoolArray, Forest, IntArray, Rules, Vocabulary, ranges
 
-__all__ = ["DerivationBuilder", "PhraseColumns"]
-
 _PhraseKey: TypeAlias = tuple[int, int]  # the `id` of a phrase, and the place of its first word
 
 

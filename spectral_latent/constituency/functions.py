@@ -21,8 +21,6 @@ from spectral_latent.constituency.tree import ChainLabels, Constituent, Phrase, 
 from spectral_latent.grammar import Permits, cells, crossed_cells
 from spectral_latent.model.parts import Parts
 
-__all__ = ["FunctionLabeller", "relabelled"]
-
 _POSSIBLE = 1e-3  # a span with a smaller posterior may not be a constituent
 _CERTAIN = 0.99  # a span with a larger posterior may not be crossed by other constituents
 

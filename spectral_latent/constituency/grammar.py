@@ -43,8 +43,6 @@ from spectral_latent.model.parts import Parts
 from spectral_latent.operators import ObservableOperators, Tensors
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees, Vocabulary
 
-__all__ = ["PhraseEvidence", "PhraseGrammar", "PhraseItems", "add_rows"]
-
 _LEAST = 1e-6  # constituents with smaller posteriors are left out
 
 

@@ -51,8 +51,6 @@ from spectral_latent.model.batches import map_batches
 from spectral_latent.model.parts import Judge, Parts
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
-__all__ = ["FALLBACK", "ConstituencyModel", "group_by_words", "self_train"]
-
 FALLBACK = "FALLBACK"
 """The label of the flat tree of a sentence that no grammar derives."""
 

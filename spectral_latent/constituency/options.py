@@ -39,8 +39,6 @@ from spectral_latent.lexicon.choices import JudgeOptions
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import IntArray
 
-__all__ = ["ConstituencyOptions", "SpanOptions", "check_together", "preset"]
-
 
 @dataclass(frozen=True)
 class SpanOptions(JudgeOptions):

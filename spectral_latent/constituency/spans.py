@@ -59,8 +59,6 @@ from spectral_latent.lexicon.choices import ChoiceModel, Choices
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
-__all__ = ["SpanModel", "span_choices"]
-
 _KINDS = ("word", "tag", "form", "ending")  # attributes of a word
 _PLACES = {  # places of words: 0 and a step from the first word of a span, or 1 and a step from the word after its last
     "before": (0, -1),

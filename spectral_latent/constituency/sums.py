@@ -12,8 +12,6 @@ from spectral_latent.constituency.model import ConstituencyModel
 from spectral_latent.constituency.tree import Phrase
 from spectral_latent.grammar import GrammarSums
 
-__all__ = ["ModelSums"]
-
 
 class ModelSums:
     """Sums over the trees of a changing treebank, of which the grammars of a parser follow.

@@ -23,8 +23,6 @@ from spectral_latent.lexicon import Lexicon, WordCounts
 from spectral_latent.model import check_trees
 from spectral_latent.trees import FloatArray, Vocabulary
 
-__all__ = ["prepare"]
-
 
 class _PhraseFormalism:
     """The conversion of cleaned phrases by one binarisation, with one set of features (`estimation.Formalism`).

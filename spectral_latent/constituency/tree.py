@@ -21,18 +21,6 @@ from spectral_latent.model import check_labels, check_words
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
-__all__ = [
-    "Chain",
-    "ChainLabels",
-    "Constituent",
-    "FlatPhrases",
-    "LabelledParts",
-    "Phrase",
-    "inner_first",
-    "list_constituents",
-    "written",
-]
-
 # What neither brackets nor words can hold; a label has no white space at all, and a word none at its ends.
 _IN_WORD = str.maketrans({"(": "-LRB-", ")": "-RRB-"} | dict.fromkeys(" \t\n\r\f\v\x1c\x1d\x1e\x85", "_"))
 _IN_LABEL = _IN_WORD | dict.fromkeys(map(ord, filter(str.isspace, map(chr, range(0x3001)))), "_")

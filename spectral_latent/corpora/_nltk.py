@@ -22,15 +22,6 @@ from spectral_latent.corpora.nltk_trees import plain_phrase_from_nltk
 from spectral_latent.corpora.text import CorpusError
 from spectral_latent.estimation import EstimationError
 
-__all__ = [
-    "annotation_of",
-    "items_of_corpus",
-    "phrases_from_nltk",
-    "phrases_of_file",
-    "tagged_of_file",
-    "words_of_file",
-]
-
 _T = TypeVar("_T")
 _PARTS = ("train", "dev", "test")
 _ONE_CHARACTER = re.compile(r"\(([^\s()])\)")  # (,)

@@ -9,8 +9,6 @@ import zipfile
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-__all__ = ["Annotation", "CorpusFiles"]
-
 Annotation = Literal["brackets", "dependencies", "other"]
 
 # The folder, the names of the files, their encoding and their annotation, as in `nltk.corpus`.

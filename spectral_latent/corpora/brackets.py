@@ -29,19 +29,6 @@ from spectral_latent.constituency.cleaning import EMPTY_TAG, WORDLESS, Changes, 
 from spectral_latent.constituency.tree import Phrase, inner_first
 from spectral_latent.corpora.text import CorpusError, Line, read_text
 
-__all__ = [
-    "LEMMAS",
-    "NO_WORDS",
-    "SAMPLE",
-    "Markup",
-    "parse_brackets",
-    "parse_partial",
-    "parse_partial_with_lines",
-    "raw_trees",
-    "read_brackets",
-    "without_outer_bracket",
-]
-
 # White space of any kind separates tokens, but a no-break or thin space between the characters of a word belongs to it.
 _WORD = r"[^\s()]++ (?: [^\S\ \t\n\r\f\v]++ [^\s()]++ )*"  # `)*+` of Python 3.11.2 matches a last space, too
 # A token is a tag with its word, an opening bracket with its label, a closing bracket, or bare text.

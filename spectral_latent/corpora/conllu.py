@@ -23,20 +23,6 @@ from spectral_latent.dependency import DependencyConstraints, DependencySentence
 from spectral_latent.dependency.tree import BLANK
 from spectral_latent.model import Partial
 
-__all__ = [
-    "CONLLU",
-    "comment_key",
-    "comment_value",
-    "count_no_words",
-    "parse_conllu",
-    "parse_partial_conllu",
-    "parse_partial_conllu_with_lines",
-    "parse_with_lines",
-    "read_conllu",
-    "to_conllu",
-    "writable",
-]
-
 CONLLU = (".conllu", ".conll", ".conllx")  # the endings of the names of files in CoNLL-U or CoNLL-X
 _COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 _FORM, _HEAD = _COLUMNS.index("FORM"), _COLUMNS.index("HEAD")

@@ -28,17 +28,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 from spectral_latent.corpora.conllu import CONLLU
 from spectral_latent.corpora.text import CorpusError, ending_of
 
-__all__ = [
-    "ENDINGS",
-    "NAMES",
-    "READINGS",
-    "SHOWING",
-    "Format",
-    "Guess",
-    "items_of_files",
-    "sniff_format",
-]
-
 Format: TypeAlias = Literal["brackets", "penn", "historical", "conllu", "tagged", "json", "tokens", "text"]
 _T = TypeVar("_T")
 

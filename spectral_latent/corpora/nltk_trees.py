@@ -7,8 +7,6 @@ from typing import Any, cast
 from spectral_latent.constituency import Changes, Phrase
 from spectral_latent.corpora.brackets import Markup, without_outer_bracket
 
-__all__ = ["phrase_from_nltk", "plain_phrase_from_nltk"]
-
 
 def phrase_from_nltk(tree: Any) -> Phrase:
     """Make a phrase of an `nltk.Tree`; a root without a label is dropped if it has one child.

@@ -9,8 +9,6 @@ from typing import NamedTuple
 from spectral_latent.corpora.conllu import comment_value
 from spectral_latent.dependency import DependencySentence
 
-__all__ = ["DividedText", "divided_texts", "has_text"]
-
 
 class DividedText(NamedTuple):
     """A text with its tokens.

@@ -19,8 +19,6 @@ from typing import Any, NamedTuple
 
 from spectral_latent.corpora.text import Line
 
-__all__ = ["Row", "parse_objects", "parse_rows"]
-
 _CONTENTS = ("words", "tokens", "text")  # a row has exactly one of these
 _SPACE = re.compile(r"\s", re.ASCII)
 _LINE_END = re.compile(r"[\r\n]")

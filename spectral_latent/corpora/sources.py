@@ -24,16 +24,6 @@ from spectral_latent.corpora.formats import (
 from spectral_latent.corpora.text import CorpusError, read_text
 from spectral_latent.dependency import DependencySentence
 
-__all__ = [
-    "Entry",
-    "constituency_trees",
-    "dependency_trees",
-    "entries_of_text",
-    "in_conllu",
-    "phrases_of_text",
-    "tree_entries",
-]
-
 
 def constituency_trees(
     source: str | os.PathLike[str],

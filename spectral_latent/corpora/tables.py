@@ -8,8 +8,6 @@ from io import StringIO
 
 from spectral_latent.corpora.text import CorpusError, Line
 
-__all__ = ["parse_table"]
-
 _SEPARATORS = (",", "\t", ";")
 
 

@@ -39,16 +39,6 @@ from spectral_latent.corpora.text import CorpusError, Line, read_text
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.dependency.tree import TagColumn, choose_column, with_all_tags
 
-__all__ = [
-    "UNIVERSAL_TAGS",
-    "column_of",
-    "parse_tagged",
-    "plain_sentences",
-    "sentences",
-    "tagged_sentences",
-    "universal_tag",
-]
-
 UNIVERSAL_TAGS = (".", "ADJ", "ADP", "ADV", "CONJ", "DET", "NOUN", "NUM", "PRON", "PRT", "VERB", "X")
 
 _OF_UPOS = MappingProxyType(

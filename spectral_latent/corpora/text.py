@@ -14,8 +14,6 @@ from typing import NamedTuple
 
 from spectral_latent._texts import printable
 
-__all__ = ["CorpusError", "Line", "decode", "decode_all", "ending_of", "read_text", "utf8_chunks"]
-
 _CHUNK = 1 << 16  # bytes of decompressed text that are made at once
 # The first bytes of compressed files, and of UTF-16 and UTF-32.
 _GZIP = b"\x1f\x8b"

@@ -50,8 +50,6 @@ from spectral_latent.lexicon.choices import ChoiceModel, Choices
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["ArcEvidence", "ArcModel", "arc_choices", "arc_columns", "arcs_of"]
-
 _ROOT = 7  # the hash of every attribute of the root
 _KINDS = ("word", "lower", "tag", "other", "features", "form", "ending", "beginning")  # attributes of a word
 _STEPS = ("", "-1", "+1", "-2", "+2")  # places near a word

@@ -19,8 +19,6 @@ from spectral_latent.grammar import Permits, cells
 from spectral_latent.model import Partial
 from spectral_latent.trees import BoolArray, IntArray
 
-__all__ = ["ANY_TREE", "DependencyConstraints", "PartialDependencies", "unknown_tree"]
-
 
 @dataclass(frozen=True)
 class DependencyConstraints:

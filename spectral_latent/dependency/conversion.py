@@ -35,19 +35,6 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees, Vocabulary
 
-__all__ = [
-    "Attachment",
-    "DependencyTrees",
-    "HeadSymbol",
-    "Role",
-    "Side",
-    "compute_dependency_features",
-    "convert_trees",
-    "list_possible_rules",
-    "mark_right_heads",
-    "require_heads",
-]
-
 Side = Literal["left", "right"]
 Role = Literal["complete", "left", "right"]
 

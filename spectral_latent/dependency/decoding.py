@@ -31,17 +31,6 @@ from spectral_latent.model.parts import Parts
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, range_of
 
-__all__ = [
-    "ArcForest",
-    "ArcPosteriors",
-    "build_projective",
-    "compute_arc_posteriors",
-    "find_best_heads",
-    "find_n_best_heads",
-    "make_arc_matrix",
-    "split_by_heads",
-]
-
 
 class ArcForest(NamedTuple):
     """A forest of one sentence of n words, with the arc of each edge.

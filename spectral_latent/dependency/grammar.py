@@ -38,8 +38,6 @@ from spectral_latent.model.parts import Parts
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, SkeletalTrees, Vocabulary
 
-__all__ = ["DependencyGrammar", "with_floors"]
-
 
 def _subtree_weights(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> SignedLog:
     """Compute c¹ · α of every item, (I,): its weight as a tree of its own."""

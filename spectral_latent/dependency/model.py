@@ -34,8 +34,6 @@ from spectral_latent.model.parts import Judge, Parts, average
 from spectral_latent.tokenisation import Token
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["DependencyModel"]
-
 _LEAST = 1e-8  # trees have no arcs with smaller marginals
 
 

@@ -18,8 +18,6 @@ from spectral_latent.grammar.parser import check_alike
 from spectral_latent.lexicon import LexiconOptions
 from spectral_latent.lexicon.choices import JudgeOptions
 
-__all__ = ["DependencyOptions", "check_together", "preset"]
-
 
 @dataclass(frozen=True)
 class DependencyOptions(GrammarOptions):

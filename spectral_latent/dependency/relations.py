@@ -38,8 +38,6 @@ from spectral_latent.lexicon.choices import ChoiceModel, Choices, learn
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import FloatArray, IntArray, Rules, Vocabulary, ranges
 
-__all__ = ["RelationModel"]
-
 _BUCKETS = 2 * N_BUCKETS
 _BACK = 2.0  # κ
 _SPREAD = 0x9E3779B1  # an odd number, whose multiples by the numbers of relations are different buckets

@@ -27,8 +27,6 @@ from spectral_latent.model import check_trees
 from spectral_latent.operators import Counts
 from spectral_latent.trees import FloatArray, IntArray, Rules, Vocabulary
 
-__all__ = ["LabelledTrees", "prepare"]
-
 
 class LabelledTrees(NamedTuple):
     """The trees of a treebank, from which a model of relations learns."""

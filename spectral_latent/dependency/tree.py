@@ -15,8 +15,6 @@ from spectral_latent.drawing import arcs_svg
 from spectral_latent.model import check_labels, check_words
 from spectral_latent.tokenisation import Token
 
-__all__ = ["BLANK", "UNTAGGED", "DependencySentence", "TagColumn", "check_sentence", "choose_column", "with_all_tags"]
-
 BLANK = "_"  # the value of a column that is not annotated
 TagColumn: TypeAlias = Literal["upos", "xpos"]
 

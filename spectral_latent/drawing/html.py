@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from spectral_latent.drawing.svg import escaped
 
-__all__ = ["Html", "captioned_html", "tagged_html"]
-
 _TAGS_STYLE = ".sl-tags{line-height:2.6;ruby-position:under;word-spacing:.3em}.sl-tags rt{font-size:.75em}"
 
 

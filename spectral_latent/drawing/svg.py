@@ -10,8 +10,6 @@ import unicodedata
 from collections.abc import Sequence
 from html import escape
 
-__all__ = ["arcs_svg", "escaped", "readable", "tree_svg"]
-
 _LETTER = 8.0  # width of a letter of 14 pixels; wide letters, such as those of Chinese, have twice this width
 _GAP = 14.0  # between two words
 _LEVEL = 46.0  # from a node to its children, or from an arc to the next

@@ -32,8 +32,6 @@ from spectral_latent.estimation._treebank import Treebank, TreebankShard
 from spectral_latent.operators import Counts, Tensor, Tensors, low_rank_tensor
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, SkeletalTrees
 
-__all__ = ["RULES_OF_TASK", "NodeClusters", "cluster_counts", "state_counts"]
-
 RULES_OF_TASK = 64  # the number of tensors of one task, which takes some hundredths of a second
 _POINTS = 1 << 15  # the number of points of a symbol, about
 _ROUNDING = 1e-12  # the share of the sum of squares that a cut must lower it by

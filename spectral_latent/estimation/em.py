@@ -28,14 +28,6 @@ from spectral_latent.inference import expected_counts, tree_weights
 from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators, Tensor, Tensors, low_rank_tensor
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = [
-    "expectation",
-    "random_counts",
-    "run_em",
-    "state_prior",
-    "towards_mean",
-]
-
 
 def towards_mean(operators: ObservableOperators, share: float) -> ObservableOperators:
     """Mix the probabilities of every state with their mean over the states of its symbol: θ ← (1 - s) θ + s θ̄."""

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, TextIO
 
-__all__ = ["EstimationError", "Listener", "LoweredStates", "Progress", "ProgressLine", "shown", "silent"]
-
 _SOON = 2.0  # seconds of training without a line
 
 

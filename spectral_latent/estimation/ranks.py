@@ -26,8 +26,6 @@ from spectral_latent.estimation._treebank import Treebank, TreebankShard
 from spectral_latent.estimation.progress import Listener, LoweredStates, Progress, silent
 from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
 
-__all__ = ["find_ranks"]
-
 _GROUPS = 20
 
 

@@ -20,8 +20,6 @@ import numpy as np
 from spectral_latent._compiled import TINY, compiled, compiled_part
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["anchors", "convex_weights"]
-
 _ROUNDING = 1e-13  # the relative size of rounding errors
 _TIE = 1e-9  # squared distances count as equal if they differ by less than this share
 

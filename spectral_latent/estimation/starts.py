@@ -20,17 +20,6 @@ from spectral_latent._compiled import TINY
 from spectral_latent.estimation.progress import Listener, Progress, silent
 from spectral_latent.trees import FloatArray
 
-__all__ = [
-    "STARTS",
-    "Ascent",
-    "Learner",
-    "Steps",
-    "beyond",
-    "climb_together",
-    "has_converged",
-    "n_near",
-]
-
 STARTS = 10  # random starts, if nobody asks for another number
 _ROUND = 10  # iterations, after which starts are compared
 _AHEAD = 2.0  # times what a start gained in a round, it may yet gain

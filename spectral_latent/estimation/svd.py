@@ -9,8 +9,6 @@ import scipy
 
 from spectral_latent.trees import FloatArray
 
-__all__ = ["truncated_svd"]
-
 _SMALL = 400  # below this size, a dense decomposition is faster than an iterative one
 _MOST_DENSE = 1 << 22  # the largest size of a matrix that is made dense as a whole
 _BLOCK = 4096  # the number of rows of a large matrix that are made dense together

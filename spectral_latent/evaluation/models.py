@@ -26,17 +26,6 @@ from spectral_latent.evaluation.universal import score_columns
 from spectral_latent.model import Parse
 from spectral_latent.model.batches import map_batches
 
-__all__ = [
-    "GoldTree",
-    "ParserEvaluation",
-    "Perplexity",
-    "TaggerEvaluation",
-    "evaluate_columns",
-    "evaluate_dependency_parser",
-    "evaluate_parser",
-    "evaluate_tagger",
-]
-
 _BATCH = 1000  # sentences tagged at once
 _LEAST = 1e-9  # seconds, so that no speed is divided by zero
 _Progress = Callable[[Sequence[Any]], Iterable[Any]]

@@ -29,15 +29,6 @@ from spectral_latent.evaluation.scores import AttachmentScore, BracketScores, sc
 from spectral_latent.reranking import NBest
 from spectral_latent.trees import FloatArray
 
-__all__ = [
-    "CandidateScores",
-    "Difference",
-    "RerankingEvaluation",
-    "paired_bootstrap",
-    "score_dependency_lists",
-    "score_phrase_lists",
-]
-
 Score = TypeVar("Score", bound=Any)
 
 

@@ -39,20 +39,6 @@ from spectral_latent.constituency.tree import Phrase
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.trees import IntArray, Vocabulary
 
-__all__ = [
-    "AttachmentScore",
-    "BracketScores",
-    "SummedScores",
-    "TaggingScore",
-    "many_to_one",
-    "one_to_one",
-    "percentage",
-    "score_attachments",
-    "score_brackets",
-    "score_tags",
-    "v_measure",
-]
-
 _DELETED = frozenset({"TOP", "ROOT", "S1", "VROOT", ",", ":", "``", "''", "."})
 _EQUIVALENT = {"PRT": "ADVP"}
 _FUNCTION = re.compile("[-=].*", re.DOTALL)

@@ -20,8 +20,6 @@ import numpy as np
 
 from spectral_latent.dependency import DependencySentence
 
-__all__ = ["score_columns"]
-
 _CONTENT = """nsubj obj iobj csubj ccomp xcomp obl vocative expl dislocated advcl advmod discourse nmod appos nummod acl
     amod conj fixed flat compound list parataxis orphan goeswith reparandum root dep"""
 _FUNCTION = "aux cop mark det clf case cc"

@@ -45,25 +45,6 @@ from spectral_latent._options import Limit, Options, accept, checked, field_type
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Vocabulary
 
-__all__ = [
-    "Axes",
-    "Contents",
-    "Distinct",
-    "Given",
-    "Index",
-    "OneLine",
-    "Probabilities",
-    "Shares",
-    "Sorted",
-    "Text",
-    "UnknownKindError",
-    "array_fault",
-    "plain",
-    "read",
-    "register",
-    "write",
-]
-
 _ROUNDING = 1e-6  # the largest rounding error of a sum of shares
 Contents: TypeAlias = tuple[Mapping[str, NDArray[Any]], dict[str, Any]]  # the arrays and the settings of a model
 _T = TypeVar("_T")

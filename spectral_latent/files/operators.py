@@ -37,8 +37,6 @@ from spectral_latent.files.codec import Axes, Index, Shares, Sorted, array_fault
 from spectral_latent.operators import ObservableOperators, Tensors, row_sums
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary
 
-__all__ = ["CompactOperators", "divide_groups", "round_digits", "round_groups", "round_operators"]
-
 _DIGITS = 24  # binary digits of a factor
 _COMPACT = (7, 6)  # binary digits of a factor and of a share in a compact model
 _LEAST = 2.0**-10  # smaller shares of the numbers of a tensor are 0 in a compact model

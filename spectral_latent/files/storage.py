@@ -49,22 +49,6 @@ from spectral_latent._version import __version__, untested
 from spectral_latent.files.codec import Contents, UnknownKindError
 from spectral_latent.ready import find_model, missing_model
 
-__all__ = [
-    "HEADING",
-    "MAX_BYTES",
-    "RECORD",
-    "MissingModelError",
-    "ModelFileError",
-    "digest_of",
-    "load_model",
-    "open_model",
-    "pack_arrays",
-    "save_model",
-    "temporary_file",
-    "temporary_folder",
-    "unpack_arrays",
-]
-
 _FLOATS = ("float16", "float32")
 _SMALLER = {"int64": ("uint8", "uint16", "uint32"), "float32": _FLOATS[:1], "float64": _FLOATS}  # the smallest first
 _STORED = {"bool", *_SMALLER, *_SMALLER["int64"], *_FLOATS}

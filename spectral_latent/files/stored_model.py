@@ -14,8 +14,6 @@ from spectral_latent._threads import on_one_thread
 from spectral_latent.files.codec import Contents, read, write
 from spectral_latent.files.storage import HEADING, MAX_BYTES, RECORD, digest_of, open_model, save_model
 
-__all__ = ["StoredModel"]
-
 _SHOWN = 10  # the number of entries of a list in a summary
 
 

@@ -22,8 +22,6 @@ from spectral_latent.lexicon import EncodedWords
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, SkeletalTrees, ranges
 
-__all__ = ["Charts", "SentenceGrammar", "SpanForest", "prune_chart"]
-
 _MOST_ITEMS = Limits().items  # the default of the largest number of items of a chart
 
 

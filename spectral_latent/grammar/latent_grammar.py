@@ -42,8 +42,6 @@ from spectral_latent.model.parts import Parts
 from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary
 
-__all__ = ["LatentGrammar", "OptionsKind", "Training", "prepare_grammar", "spelling_of"]
-
 OptionsKind = TypeVar("OptionsKind", bound=GrammarOptions)
 SymbolKind = TypeVar("SymbolKind")
 Sentence = TypeVar("Sentence")

@@ -14,8 +14,6 @@ from spectral_latent.estimation import EM, Clusters, Estimator, Spectral
 from spectral_latent.lexicon import LexiconOptions
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["BEAM", "THRESHOLD", "GrammarOptions", "Limits", "MarginalName", "clusters_then_em"]
-
 MarginalName = Literal["absolute", "divided", "undivided"]
 
 _ITEM = 32  # the bytes of an item of a chart, with room to grow and the copies that pruning makes

@@ -35,8 +35,6 @@ from spectral_latent.model.parts import jackknife
 from spectral_latent.tokenisation import Token, Tokenisation
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
-__all__ = ["Parser", "estimate_again", "estimate_all", "held_out_choices"]
-
 _PREFIXES = 6.0  # the work of the prefixes of a sentence, if that of its parse is 1
 
 Grammar = TypeVar("Grammar", bound=LatentGrammar[Any, Any, Any, Any, Any])

@@ -28,8 +28,6 @@ from spectral_latent.model.surprisal import NextWords, Prefixes
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
 
-__all__ = ["Items", "LatentPrefixes", "PrefixForest", "prefix_forest"]
-
 
 class PrefixForest(NamedTuple):
     """The items that are likely given the words before their end, and all edges that derive these items.

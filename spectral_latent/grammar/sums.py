@@ -27,8 +27,6 @@ from spectral_latent.lexicon import Lexicon, WordCounts
 from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators, Tensor, Tensors
 from spectral_latent.trees import Forest, IntArray, Rules, SkeletalTrees, Vocabulary
 
-__all__ = ["GrammarSums"]
-
 _SHARE = 0.2  # of the mean over the states of a symbol in the probabilities of each
 
 Grammar = TypeVar("Grammar", bound=LatentGrammar[Any, Any, Any, Any, Any])

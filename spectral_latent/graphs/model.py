@@ -47,8 +47,6 @@ from spectral_latent.trees.graphs import check_graphs
 if TYPE_CHECKING:  # importing networkx takes a quarter of a second
     import networkx as nx
 
-__all__ = ["GraphGrammar", "GraphModel"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GraphGrammar(Member["nx.DiGraph", "nx.DiGraph"]):

@@ -33,8 +33,6 @@ from spectral_latent.trees.graphs import check_name
 if TYPE_CHECKING:  # importing networkx takes a quarter of a second
     import networkx as nx
 
-__all__ = ["Feature", "GraphFormalism", "neighbourhoods", "place_of"]
-
 Feature = Callable[["nx.DiGraph", Hashable], Hashable]
 
 

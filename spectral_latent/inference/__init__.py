@@ -2,9 +2,9 @@
 
 from spectral_latent._compiled import by_python
 from spectral_latent.inference._checks import check_forest
+from spectral_latent.inference._kernels import ScaledVectors
 from spectral_latent.inference.decoding import Derivation, Derivations, n_best_derivations
 from spectral_latent.inference.inside_outside import (
-    ScaledVectors,
     SignedLog,
     edge_marginals,
     expected_counts,

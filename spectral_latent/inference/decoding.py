@@ -34,8 +34,6 @@ from spectral_latent._options import Count, checked
 from spectral_latent.inference._checks import check_forest, check_weights
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees, range_of
 
-__all__ = ["Derivation", "Derivations", "n_best_derivations"]
-
 _EDGE, _LEFT, _RIGHT, _RANK, _NEXT, _BELOW, _BESIDE = range(7)
 _NONE = -2
 _MOST = np.iinfo(np.int64).max  # compiled code needs a limit of the number of derivations; no memory holds as many

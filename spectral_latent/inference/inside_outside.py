@@ -47,19 +47,6 @@ from spectral_latent.inference._kernels import (
 from spectral_latent.operators import ExpectedCounts, ObservableOperators, PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = [
-    "ScaledVectors",
-    "SignedLog",
-    "edge_marginals",
-    "expected_counts",
-    "inside",
-    "marginals",
-    "outside",
-    "state_posteriors",
-    "total_weight",
-    "tree_weights",
-]
-
 _LOWEST = -2000  # 2^-2000 is zero in double precision
 _HIGHEST = 900  # all marginals are smaller than 2^900
 _LEAST_FACTOR = 1e-100  # between these two factors, no vector under- or overflows

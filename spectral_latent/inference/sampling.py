@@ -20,8 +20,6 @@ from spectral_latent._options import Count, Countable, checked
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
 
-__all__ = ["SampledTrees", "sample_trees"]
-
 _TOLERANCE = 1e-6  # the largest difference between one and the sum of the probabilities of a symbol's choices
 
 

@@ -46,17 +46,6 @@ from spectral_latent.inference._kernels import Workspace, block_of, multiply, mu
 from spectral_latent.operators import ObservableOperators, PackedOperators, Tensors, row_sums
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = [
-    "LeftCorners",
-    "collapse",
-    "factorise",
-    "mean_children",
-    "mean_inside_vectors",
-    "mean_node_counts",
-    "sums_of_rules",
-    "until_still",
-]
-
 _INFINITE = "the grammar's trees are infinite on average"
 _ROUNDING = 1e-12  # the largest rounding error of a count of zero, as a share of the largest count
 _STEPS = 100  # the largest number of steps of Newton's method, which needs about ten

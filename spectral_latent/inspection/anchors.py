@@ -20,8 +20,6 @@ import numpy as np
 from spectral_latent._texts import printable
 from spectral_latent.trees import FloatArray
 
-__all__ = ["AnchorRow", "anchor_plane", "anchor_rows", "anchor_table", "draw_anchors"]
-
 _ENDINGS = (".pdf", ".png", ".svg")
 
 

@@ -35,8 +35,6 @@ from spectral_latent.inspection.named import LEAST, TOP, NamedOperators, places_
 from spectral_latent.operators import ObservableOperators, row_sums
 from spectral_latent.trees import FloatArray
 
-__all__ = ["Direction", "describe_directions"]
-
 
 class Direction(NamedTuple):
     """A direction of a latent space in words.  Names come with their loadings, the largest first, the least last.

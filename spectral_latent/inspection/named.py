@@ -9,8 +9,6 @@ from typing import NamedTuple
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["LEAST", "TOP", "NamedOperators", "Place", "places_of", "rows_by_symbol"]
-
 TOP = "at the top"
 LEAST = 1e-4  # words, rules and places that are less likely are not listed
 

@@ -26,8 +26,6 @@ from spectral_latent.inspection.named import LEAST, TOP, NamedOperators, places_
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray
 
-__all__ = ["Described", "DescribedRule", "describe_rules", "describe_states"]
-
 
 class Described(NamedTuple):
     """A latent state in words.  Names come with their probabilities in the state, the most typical of the state first.

@@ -17,25 +17,6 @@ from numpy.typing import NDArray
 from spectral_latent._compiled import compiled, compiled_part
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
-__all__ = [
-    "N_BUCKETS",
-    "BucketArray",
-    "HashArray",
-    "Templates",
-    "class_of",
-    "descend",
-    "find_words",
-    "hash_features",
-    "hash_name",
-    "hash_to_ends",
-    "list_names",
-    "mix",
-    "pad_words",
-    "round_weights",
-    "spread",
-    "sum_weights",
-]
-
 HashArray = NDArray[np.uint64]
 BucketArray = NDArray[np.int32]
 Templates = tuple[tuple[str, ...], ...]  # the names of the values of each feature, besides the first value

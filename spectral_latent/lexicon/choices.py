@@ -28,8 +28,6 @@ from spectral_latent.lexicon.buckets import N_BUCKETS, BucketArray, round_weight
 from spectral_latent.lexicon.log_linear import minimise
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
-__all__ = ["ChoiceModel", "Choices", "JudgeOptions", "choice_loss", "learn"]
-
 Number = TypeVar("Number", bound=np.generic)
 
 

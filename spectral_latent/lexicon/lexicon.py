@@ -32,8 +32,6 @@ from spectral_latent.operators import ObservableOperators
 from spectral_latent.tokenisation import MARKS
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
 
-__all__ = ["EncodedWords", "Lexicon", "LexiconOptions", "WordEncoder"]
-
 _REMEMBERED = 50_000  # the number of words whose signature, or whose leaf rules, are kept
 
 # An unseen spelling of a mark takes the first of the others that was seen; on a keyboard some marks are one.

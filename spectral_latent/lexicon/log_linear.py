@@ -27,8 +27,6 @@ from numpy.typing import NDArray
 from spectral_latent._compiled import compiled_exact_pass, exact_pass_part, unsigned
 from spectral_latent.trees import FloatArray
 
-__all__ = ["Examples", "log_linear_weights", "minimise", "penalised_loss"]
-
 _MEMORY = 6  # the number of steps that L-BFGS remembers
 
 _LOWEST = -700.0  # scores that lie further below the best count as if they lay here: their probability is nothing

@@ -29,8 +29,6 @@ from spectral_latent.lexicon.lexicon import Lexicon, LexiconOptions
 from spectral_latent.lexicon.spelling import DEPTH
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, matches
 
-__all__ = ["EmissionSmoothing"]
-
 
 class _Emissions(NamedTuple):
     """Hold v(a, x) of n pairs of a symbol and a terminal."""

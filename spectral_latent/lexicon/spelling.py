@@ -41,19 +41,6 @@ from spectral_latent.files import Axes, Distinct, Given, Sorted, Text
 from spectral_latent.lexicon.log_linear import log_linear_weights
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary, ranges
 
-__all__ = [
-    "DEPTH",
-    "Signature",
-    "SpellingModel",
-    "SpellingOptions",
-    "WordCounts",
-    "all_signatures",
-    "character_class",
-    "character_classes",
-    "signatures",
-    "without_runs",
-]
-
 Signature = tuple[str, ...]
 
 _LONGEST_SUFFIX = 3

@@ -14,8 +14,6 @@ from spectral_latent.model.parts import Parts
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
 
-__all__ = ["Analysis", "Found", "WeighedForest", "explain"]
-
 Input = TypeVar("Input")
 
 

@@ -22,8 +22,6 @@ from spectral_latent._options import Count, Options, checked
 from spectral_latent.estimation import Estimator, parallel_map
 from spectral_latent.files import StoredModel, temporary_folder
 
-__all__ = ["BATCH_SIZE", "batches_of", "map_batches", "map_sentences"]
-
 BATCH_SIZE = 32
 """The number of items in a batch.  A batch takes tenths of a second, so that processes end at nearly the same time."""
 

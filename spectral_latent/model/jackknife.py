@@ -34,8 +34,6 @@ from spectral_latent.model.parts import jackknife
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["Estimates", "Jackknife", "divide"]
-
 Model = TypeVar("Model")
 
 _FEWEST = 10  # examples for each group

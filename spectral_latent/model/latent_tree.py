@@ -40,8 +40,6 @@ from spectral_latent.model.parts import Judge, Parts, average
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray, SkeletalTrees, Vocabulary
 
-__all__ = ["LatentTreeModel", "Member"]
-
 Input = TypeVar("Input")
 Tree = TypeVar("Tree")
 

@@ -11,19 +11,6 @@ import numpy as np
 
 from spectral_latent.drawing import Html, captioned_html
 
-__all__ = [
-    "Named",
-    "Parse",
-    "Parses",
-    "Partial",
-    "check_kind",
-    "check_labels",
-    "check_sentences",
-    "check_trees",
-    "check_words",
-    "complete",
-]
-
 
 class Named(Protocol):
     """A tree whose words and labels can be checked."""

@@ -20,8 +20,6 @@ import numpy as np
 from spectral_latent.estimation import Listener, Progress, silent
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules
 
-__all__ = ["Judge", "Parts", "average", "jackknife"]
-
 Evidence = TypeVar("Evidence", contravariant=True)
 Tree = TypeVar("Tree")
 Model = TypeVar("Model")

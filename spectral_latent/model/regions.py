@@ -13,8 +13,6 @@ from spectral_latent.model.surprisal import Surprisal
 if TYPE_CHECKING:
     from spectral_latent.tokenisation import Tokenisation
 
-__all__ = ["surprisal_of_regions"]
-
 _OF_SENTENCES = ("position", "token")
 _ADDED = ("first", "end", "words", "unseen", "surprisal", "lexical", "syntactic")
 

@@ -12,8 +12,6 @@ import scipy
 from spectral_latent._options import checked
 from spectral_latent.trees import BoolArray, FloatArray
 
-__all__ = ["NextWords", "Prefixes", "Surprisal", "Unit", "entropies"]
-
 Unit: TypeAlias = Literal["bits", "nats"]
 
 

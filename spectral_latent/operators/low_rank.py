@@ -30,8 +30,6 @@ from spectral_latent._options import Count, checked
 from spectral_latent.operators.tensors import Tensor
 from spectral_latent.trees import FloatArray
 
-__all__ = ["low_rank_tensor"]
-
 _Legs = tuple[FloatArray, ...]  # an array for each leg
 _ROUNDS = 10  # updates of every leg; ten times as many do not improve F1
 _SPREAD = 0.3  # the share of the sums that is added to every term at the start, because an update never changes a zero

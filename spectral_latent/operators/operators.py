@@ -32,8 +32,6 @@ from spectral_latent._options import ShortRepr, counted
 from spectral_latent.operators.tensors import Tensor, Tensors, read_only_view
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, SkeletalTrees, ranges
 
-__all__ = ["Counts", "ExpectedCounts", "ObservableOperators", "PackedOperators", "RuleTable", "row_sums"]
-
 Table = TypeVar("Table", bound="RuleTable")
 
 

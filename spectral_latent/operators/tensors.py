@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from spectral_latent._compiled import check_column, check_range, read_only
 from spectral_latent.trees import FloatArray, IntArray, ranges
 
-__all__ = ["Tensor", "Tensors", "read_only_view"]
-
 _BLOCK = 4096  # the number of rows that are multiplied out together, which bounds the memory
 
 

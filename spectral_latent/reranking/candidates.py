@@ -17,19 +17,6 @@ from spectral_latent.drawing import Html, captioned_html
 from spectral_latent.model import Parse, check_kind
 from spectral_latent.model.parts import jackknife
 
-__all__ = [
-    "Candidate",
-    "CandidateError",
-    "NBest",
-    "Parser",
-    "Tree",
-    "check_formalism",
-    "jackknifed_nbest",
-    "parser_nbest",
-    "parses_to_nbest",
-    "words_of",
-]
-
 Tree: TypeAlias = Phrase | DependencySentence
 
 

@@ -28,8 +28,6 @@ from spectral_latent.lexicon.log_linear import minimise
 from spectral_latent.reranking.features import FeatureTable
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
-__all__ = ["CandidateChoice", "RerankerOptions", "best_of_lists", "choice_losses"]
-
 _ROUNDING = 1e-9  # a deviation below this share of the largest value counts as zero
 _ORDER = "base:log-rank"  # the feature that sorts candidates in the base parser's order
 

@@ -40,8 +40,6 @@ from spectral_latent.model.batches import batches_of
 from spectral_latent.reranking.candidates import NBest, check_formalism
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["BaseFeatures", "FeatureTable", "LatentFeatures", "finite_scores", "measure_table"]
-
 
 @dataclass(frozen=True, eq=False)
 class FeatureTable:

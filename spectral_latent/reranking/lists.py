@@ -30,22 +30,6 @@ from spectral_latent.corpora.text import CorpusError, Line, read_text
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking.candidates import Candidate, CandidateError, NBest
 
-__all__ = [
-    "FAILED",
-    "HEADER",
-    "JSON_COLUMNS",
-    "NBestFormat",
-    "WrittenList",
-    "is_number",
-    "nbest_format",
-    "parse_nbest",
-    "read_bllip",
-    "read_conllu_lists",
-    "read_json",
-    "read_nbest",
-    "read_trees",
-]
-
 FAILED = "(())"  # what parsers write in place of a tree if they find none
 HEADER = re.compile(r"([0-9]{1,9})[ \t]+(\S.*)")  # the length and the name of a list in the format bllip
 JSON_COLUMNS = ("lemmas", "upos", "xpos", "feats")  # the columns of a dependency sentence beside its words

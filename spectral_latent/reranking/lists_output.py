@@ -15,8 +15,6 @@ from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking.candidates import Candidate, NBest
 from spectral_latent.reranking.lists import FAILED, JSON_COLUMNS, NBestFormat, is_number
 
-__all__ = ["best_trees", "write_nbest"]
-
 _NAME = re.compile(r"(?!\ufeff)[^\s()]+")  # a byte order mark at the beginning of a text is not a part of a name
 
 

@@ -25,8 +25,6 @@ from spectral_latent.reranking.choice import CandidateChoice, RerankerOptions
 from spectral_latent.reranking.features import BaseFeatures, FeatureTable, LatentFeatures
 from spectral_latent.trees import IntArray
 
-__all__ = ["LATENT", "N_CANDIDATES", "CandidateFeatures", "LatentModels", "Reranker"]
-
 LatentModels: TypeAlias = Mapping[str, ConstituencyModel | DependencyModel]
 
 LATENT = "latent"  # the name of a latent model, if no name is given

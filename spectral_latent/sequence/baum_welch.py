@@ -40,17 +40,6 @@ from spectral_latent.sequence.conversion import Sequences, SequenceShard
 from spectral_latent.sequence.hidden_markov import HiddenMarkov, shares_with
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
-__all__ = [
-    "ChainCounts",
-    "ChainLearner",
-    "OpenPositions",
-    "baum_welch",
-    "chain_sums",
-    "expectation",
-    "state_posteriors",
-    "supported_states",
-]
-
 _PAIRS = 45  # pairs of states that are tried as one: all pairs of ten states
 _POSITIONS = 1 << 13  # the number of positions, about, whose vectors are computed at a time
 

@@ -31,21 +31,6 @@ from spectral_latent.files import Distinct
 from spectral_latent.model import check_labels, check_words
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, SkeletalTrees, Vocabulary
 
-__all__ = [
-    "Alphabet",
-    "SequenceShard",
-    "Sequences",
-    "Tag",
-    "check_sequence",
-    "is_open",
-    "longest_grams",
-    "pairs_of",
-    "rows_of",
-    "tagged_features",
-    "untagged_features",
-    "untagged_shard",
-]
-
 Tag = Hashable
 _Observed = TypeVar("_Observed")
 

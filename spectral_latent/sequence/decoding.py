@@ -30,18 +30,6 @@ from spectral_latent.sequence.forests import Candidates, TrellisBuilder
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
 
-__all__ = [
-    "Allowed",
-    "TagCharts",
-    "allowed_tags",
-    "best_tags",
-    "likely_rules",
-    "n_best_tags",
-    "state_charts",
-    "tag_matrix",
-    "tag_parts",
-]
-
 
 def likely_rules(operators: ObservableOperators, prior: FloatArray, beam: float) -> BoolArray:
     """Tell which leaf rules (R0,) may be candidates: those whose tag is not far less likely than the word's likeliest.

@@ -11,8 +11,6 @@ from spectral_latent.inference.inside_outside import trusted_posteriors
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, ranges
 
-__all__ = ["Candidates", "TrellisBuilder"]
-
 
 class Candidates(NamedTuple):
     """The tags that each of N positions may have; position i has candidates start[i] ... start[i + 1] - 1.

@@ -40,8 +40,6 @@ from spectral_latent.sequence.model import LatentHMM
 from spectral_latent.sequence.options import HMMOptions
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
-__all__ = ["CovarianceType", "GaussianLearner", "GaussianMarkov", "gaussian_moments", "train_gaussian"]
-
 CovarianceType: TypeAlias = Literal["diag", "full"]
 
 _CELLS = 8  # the number of cells for each state

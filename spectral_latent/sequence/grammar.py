@@ -22,8 +22,6 @@ from spectral_latent.sequence.forests import TrellisBuilder
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions
 from spectral_latent.trees import FloatArray, Forest, IntArray, SkeletalTrees, Vocabulary
 
-__all__ = ["SequenceGrammar", "TagGrammar"]
-
 OptionsKind = TypeVar("OptionsKind", bound=TaggerOptions | HMMOptions)
 Known = TypeVar("Known", bound=Lexicon | Alphabet)
 

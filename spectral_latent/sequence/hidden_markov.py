@@ -29,8 +29,6 @@ from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.forests import TrellisBuilder
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules
 
-__all__ = ["HiddenMarkov", "draw_states", "shares_with", "untagged_rules"]
-
 _IMPOSSIBLE = -1e300  # the logarithm of zero, which leaves sums of logarithms finite
 _EDGES = 1 << 20  # the number of edges, about, of trellises that are in memory together
 

@@ -28,8 +28,6 @@ from spectral_latent.lexicon.spelling import character_classes, without_runs
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import IntArray
 
-__all__ = ["TagChoices", "TagEvidence", "TagModel"]
-
 _STEPS = (-2, -1, 1, 2)
 _ENDINGS, _BEGINNINGS = range(1, 6), range(1, 4)
 _OF_WORD = (

@@ -38,8 +38,6 @@ from spectral_latent.sequence.untagged import Untagged, train_open, train_untagg
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["LatentHMM", "LatentTagger", "StateTagger", "train_and_tag"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LatentTagger(Tagger, SequenceModel[TagGrammar, Partial[Sequence[str], Allowed | None]]):

@@ -15,8 +15,6 @@ from spectral_latent.estimation import EM, Anchors, Clusters, Decomposition, Est
 from spectral_latent.estimation.starts import STARTS
 from spectral_latent.lexicon import JudgeOptions, LexiconOptions
 
-__all__ = ["HMMOptions", "TaggerOptions", "hmm_preset", "preset"]
-
 
 @dataclass(frozen=True)
 class TaggerOptions(Options):

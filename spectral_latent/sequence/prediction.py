@@ -40,8 +40,6 @@ from spectral_latent.sequence.forests import TrellisBuilder
 from spectral_latent.sequence.grammar import SequenceGrammar
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["END", "Predictor", "SequenceModel", "around_empty"]
-
 GrammarKind = TypeVar("GrammarKind", bound=SequenceGrammar[Any, Any])
 Input = TypeVar("Input")
 

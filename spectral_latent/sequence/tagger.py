@@ -18,8 +18,6 @@ from spectral_latent.sequence.decoding import Allowed, TagCharts
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["SENTENCES", "Tagger", "batches"]
-
 SENTENCES = 256
 """The number of sentences that are read before they are tagged together."""
 _POSITIONS = 8192  # the number of positions whose forests are built together

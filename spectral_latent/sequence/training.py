@@ -32,8 +32,6 @@ from spectral_latent.sequence.grammar import SequenceGrammar, TagGrammar
 from spectral_latent.sequence.options import TaggerOptions
 from spectral_latent.trees import FloatArray, Rules, Vocabulary
 
-__all__ = ["SequenceFormalism", "check_rows", "join_grammar", "train_tagged", "with_back_off"]
-
 _Token = TypeVar("_Token")
 
 

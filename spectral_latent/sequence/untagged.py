@@ -55,8 +55,6 @@ from spectral_latent.sequence.prediction import Predictor
 from spectral_latent.sequence.training import SequenceFormalism, check_rows, join_grammar, with_back_off
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["Untagged", "choose_states_and_floor", "folds_of", "train_open", "train_untagged"]
-
 _log = logging.getLogger(__name__)
 
 _NUMBERS_OF_STATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)  # choices, besides the largest number allowed

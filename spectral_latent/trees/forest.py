@@ -13,8 +13,6 @@ import numpy as np
 from spectral_latent.trees.skeletal import SkeletalTrees
 from spectral_latent.trees.symbols import BoolArray, IntArray, Rules
 
-__all__ = ["Forest", "ForestBuilder"]
-
 
 class Forest(NamedTuple):
     """A packed forest of I items and E edges; children come before parents.

@@ -32,19 +32,6 @@ from spectral_latent.trees.symbols import Vocabulary
 if TYPE_CHECKING:  # importing networkx takes a quarter of a second
     import networkx as nx
 
-__all__ = [
-    "MISSING",
-    "GraphError",
-    "GraphTrees",
-    "Missing",
-    "Part",
-    "Symbol",
-    "check_graphs",
-    "check_name",
-    "from_networkx",
-    "to_networkx",
-]
-
 
 class GraphError(ValueError):
     """A graph is not a rooted, ordered, labelled tree; the message names graph and node."""

@@ -17,8 +17,6 @@ import numpy as np
 
 from spectral_latent.trees.symbols import BoolArray, IntArray, Rules
 
-__all__ = ["SkeletalTrees"]
-
 
 def _column(values: Sequence[int] | IntArray) -> IntArray:
     """Convert values to integers (N,).  Raises ValueError if they are not integers."""
