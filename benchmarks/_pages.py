@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks._results import ROOT, Benchmark, Result, about, peer_of, plan, read_results
+from benchmarks._results import ROOT, Benchmark, Result, about, left_out, peer_of, plan, read_results
 
 RESULTS_PAGE = ROOT / "benchmarks/RESULTS.md"
 PAGES = ("README.md", "docs/*.md")
@@ -78,16 +78,38 @@ def row_of(results: Sequence[Result], found: re.Match[str]) -> Result:
 
 
 def section(benchmarks: Sequence[Benchmark], results: Sequence[Result]) -> str:
-    """Write the section of benchmarks with one title."""
+    """Write the section of benchmarks with one title: all columns of all tables."""
+    return _section(benchmarks, results, with_commits, {})
+
+
+def _section(
+    benchmarks: Sequence[Benchmark],
+    results: Sequence[Result],
+    cells: Callable[[Sequence[Result]], list[dict[str, str]]],
+    elsewhere: Mapping[str, Path],
+) -> str:
+    """Write a section with some cells of its tables, and with links to the tables that stand on other pages."""
     parts = [f"\n## {benchmarks[0].title}\n"]
     tables = {table: caption for benchmark in benchmarks for table, caption in benchmark.tables.items()}
     for table, caption in tables.items():
         rows = [result for result in results if result.table == table]
-        if rows:
-            names = " ".join(benchmark.name for benchmark in benchmarks if table in benchmark.tables)
-            parts += [f"{caption} (`{names}`; {when(rows)})\n", markdown(with_commits(rows))]
+        names = " ".join(benchmark.name for benchmark in benchmarks if table in benchmark.tables)
+        if table in elsewhere:
+            page = elsewhere[table].relative_to(ROOT)
+            parts += [f"{caption} (`{names}`; [the table](../{page}))\n"]
+        elif rows:
+            parts += [f"{caption} (`{names}`; {when(rows)})\n", markdown(cells(rows))]
     parts += [f"{benchmark.note.strip()}\n" for benchmark in benchmarks if benchmark.note]
     return "\n".join(parts)
+
+
+def telling(results: Sequence[Result]) -> list[dict[str, str]]:
+    """Leave out the columns that the plan leaves out, and those that are the same in all rows, except the first."""
+    rows = with_commits(results)
+    first, *columns = dict.fromkeys(itertools.chain(*rows))
+    kept = [column for column in columns if len({row.get(column, "") for row in rows}) > 1 or len(rows) == 1]
+    shown = [first, *(column for column in kept if column not in left_out())]
+    return [{column: row.get(column, "") for column in shown} for row in rows]
 
 
 def when(results: Sequence[Result]) -> str:
@@ -104,7 +126,12 @@ def results_page(results: Sequence[Result]) -> str:
     by_title: dict[str, list[Benchmark]] = {}
     for benchmark in plan().values():
         by_title.setdefault(benchmark.title, []).append(benchmark)
-    return about() + "".join(section(several, results) for several in by_title.values())
+    elsewhere = {}
+    for page, text in _marked().items():
+        for rows in (selected(results, request)[0] for request in MARKER.findall(text)):
+            if len(rows) == sum(result.table == rows[0].table for result in results):
+                elsewhere[rows[0].table] = page
+    return about() + "".join(_section(several, results, telling, elsewhere) for several in by_title.values())
 
 
 def _marked() -> dict[Path, str]:

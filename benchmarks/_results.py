@@ -111,6 +111,11 @@ def about() -> str:
     return str(tomllib.loads(PLAN.read_text(encoding="utf-8"))["about"])
 
 
+def left_out() -> list[str]:
+    """Read the columns that RESULTS.md leaves out."""
+    return list(tomllib.loads(PLAN.read_text(encoding="utf-8"))["left_out"])
+
+
 def rooms() -> dict[str, list[str]]:
     """Read the rooms of the library that the benchmarks of each title measure."""
     return dict(tomllib.loads(PLAN.read_text(encoding="utf-8"))["rooms"])

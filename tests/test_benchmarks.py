@@ -191,6 +191,28 @@ def test_a_page_chooses_columns_and_rows() -> None:
     assert filled(page, results).splitlines()[1:6] == ["| model | commit |", "| --- | --- |", *rows]
 
 
+def test_results_show_what_differs_and_stands_on_no_other_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A table of which a page has all rows is a link; columns that are the same in all rows are left out."""
+    pages, results = load("_pages"), load("_results")
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    (tmp_path / "docs").mkdir()
+
+    def row(table: str, model: str, f1: str) -> Result:
+        cells = {"model": model, "text": "dev", "fallbacks": f1, "F1": f1}
+        return Result(table, 1, cells, "python -m x", "c", "2026-01-01", (0,), 1.0, "m")
+
+    several = [row(table, model, f1) for table in ("phrases", "craft") for model, f1 in (("fast", "1"), ("best", "2"))]
+    page = tmp_path / "docs/page.md"
+    page.write_text(
+        "<!-- results: phrases | model -->\n<!-- end -->\n<!-- results: craft | model | fast -->\n<!-- end -->"
+    )
+    assert "fallbacks" in results.left_out()
+    text = pages.results_page(several)
+    assert "../docs/page.md" in text.partition("## Phrases")[2].partition("CRAFT")[0]
+    assert list(tables_in(text)) == [[{"model": "fast", "F1": "1"}, {"model": "best", "F1": "2"}]]
+    assert "| dev |" in pages.section([plan()["craft"]], several)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Benchmarks on small data
 
