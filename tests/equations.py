@@ -100,7 +100,7 @@ CLAIMS = {
     ),
     (_LONG, "Theorem 3"): _claim(
         "from M examples the error falls as 1/√M",
-        "test_theorem_3_the_error_falls_with_the_square_root_of_the_sample",
+        "test_errors_fall_with_the_root_of_the_sample",
     ),
     (_LONG, "Lemma 1"): _claim(
         "the singular vectors of Ω satisfy condition 2", "test_lemma_1_singular_vectors_satisfy_condition_2"

@@ -18,8 +18,6 @@ from hypothesis import strategies as st
 from spectral_latent._compiled import check_starts
 from spectral_latent.constituency import PhraseSymbol
 from spectral_latent.constituency.forests import DerivationBuilder
-from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbol
-from spectral_latent.dependency.conversion import convert_trees
 from spectral_latent.dependency.decoding import (
     ArcForest,
     build_projective,
@@ -28,16 +26,14 @@ from spectral_latent.dependency.decoding import (
     find_n_best_heads,
     split_by_heads,
 )
-from spectral_latent.estimation import EstimatorOptions, FeatureColumns, Projection, Shard
-from spectral_latent.estimation.simplex import anchors, convex_weights
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import prune_chart
 from spectral_latent.inference import check_forest
 from spectral_latent.operators import ObservableOperators, Tensor
-from spectral_latent.sequence import HiddenMarkov, Sequences
+from spectral_latent.sequence import HiddenMarkov
 from spectral_latent.sequence.forests import Candidates, TrellisBuilder
-from spectral_latent.trees import Forest, Rules, SkeletalTrees, Vocabulary
-from tests.oracles import FAR, spoilt
+from spectral_latent.trees import Forest, Rules
+from tests.oracles import spoilt
 
 
 def unless_refused(make: Callable[[], Any]) -> Any:
@@ -84,12 +80,6 @@ def test_trellises_need_spines_as_parents() -> None:
     crossed = replace(rules, unary=rules.unary[::-1, :1] * [1, 0] + rules.unary * [0, 1])
     with pytest.raises(ValueError, match="must be the spine of the tag that it emits"):
         TrellisBuilder(crossed, n_tags=2)
-
-
-@given(st.integers(-1, 4), st.sampled_from([HMM.with_states_as_tags(), HMM.operators()]))
-def test_trellises_need_the_rules_of_their_tags(n_tags: int, operators: ObservableOperators) -> None:
-    fits = n_tags == operators.n_symbols // 2
-    assert (unless_refused(lambda: TrellisBuilder(operators.rules, n_tags)) is not None) == fits
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -142,21 +132,6 @@ def test_trees_of_arcs(columns: dict[str, Any]) -> None:
             find_best_heads(weights)
 
 
-def test_no_words_have_no_trees_of_arcs() -> None:
-    nothing = np.zeros((1, 0))
-    assert find_n_best_heads(nothing, 3) == []
-    assert build_projective(nothing > 0).forest.n_edges == 0
-
-
-@given(st.lists(st.sampled_from(FAR), min_size=0, max_size=4), st.integers(0, 5), st.integers(0, 2))
-@settings(max_examples=40)
-def test_s_trees_of_dependency_trees(heads: list[int], n_words: int, n_tags: int) -> None:
-    sentence = DependencySentence.of(["w"] * n_words).with_heads(tuple(heads))
-    tags = [["t"] * (n_words + n_tags - 1)]
-    converted = unless_refused(lambda: convert_trees([sentence], tags, Attachment(), Vocabulary[HeadSymbol]()))
-    assert converted is None or converted.trees.n_nodes == 2 * n_words - 1
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Phrases
 
@@ -194,50 +169,8 @@ def test_a_grammar_of_several_states_is_not_coarse_and_no_words_have_no_chart() 
 # Mixtures, lists of candidates
 
 
-@given(spoilt({"points": np.eye(3), "corners": np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])}))
-def test_mixtures_of_corners(columns: dict[str, Any]) -> None:
-    points, corners = columns["points"], columns["corners"]
-    found = unless_refused(lambda: convex_weights(points, corners))
-    if found is not None:
-        assert found.shape == (len(points), len(corners))
-        np.testing.assert_allclose(found.sum(axis=1), 1.0)
-
-
-@given(spoilt({"rows": np.eye(3), "frequency": np.array([3.0, 2.0, 1.0])}), st.integers(0, 5))
-def test_rows_as_anchors(columns: dict[str, Any], count: int) -> None:
-    found = unless_refused(lambda: anchors(columns["rows"], columns["frequency"], count))
-    assert found is None or set(found.tolist()) <= {0, 1, 2}
-
-
 def test_starts_begin_with_zero_and_never_fall() -> None:
     check_starts("starts", np.array([0, 0, 2]), 2)
     for wrong in ([], [1, 2], [0, 2, 1], [0, 3], [0, 3, 2]):
         with pytest.raises(ValueError, match=r"starts must begin with 0|starts have shape"):
             check_starts("starts", np.array(wrong, dtype=np.int64), 2)
-
-
-def test_features_of_other_templates_are_refused() -> None:
-    trees = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 1, -1], root=[2])
-
-    def shard(n_templates: int) -> Shard:
-        columns = {str(template): np.arange(3) for template in range(n_templates)}
-        return Shard.of(trees, FeatureColumns.of(columns, columns))
-
-    projection = Projection.learn([shard(1)], EstimatorOptions(n_states=2))
-    projection.project(shard(1))
-    with pytest.raises(ValueError, match="features have shape"):
-        projection.project(shard(40))
-
-
-@pytest.mark.parametrize("name", ["initial", "transition", "stop", "emission"])
-def test_hidden_markov_models_of_parts_that_do_not_fit_are_refused(name: str) -> None:
-    parts = {"initial": np.ones(2), "transition": np.ones((2, 2)), "stop": np.ones(2), "emission": np.ones((2, 3))}
-    HiddenMarkov(**parts)
-    with pytest.raises(ValueError, match="the probabilities `"):
-        HiddenMarkov(**parts | {name: np.ones((5,) * parts[name].ndim)})
-
-
-@pytest.mark.parametrize("start", [[0, 3, 1], [0, 2], [1, 3], [0, 4]])
-def test_starts_of_sequences_beyond_their_observations_are_refused(start: list[int]) -> None:
-    with pytest.raises(ValueError, match="starts of sequences"):
-        Sequences(np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.int64), np.array(start), np.ones(len(start) - 1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
 
 import numpy as np
@@ -55,21 +54,6 @@ def test_unseen_words_have_trees(model: CategorialModel) -> None:
         assert part in shown
 
 
-def test_posteriors_are_means_over_the_members_that_derive_a_sentence(model: CategorialModel) -> None:
-    inputs = [model.checked(["a", "dog", "sees", "the", "cat", "in", "the", "house"])]
-    both = model.analyse(inputs)
-    wanted: dict[tuple[int, ...], float] = {}
-    for member, charts in zip(model.members, both.charts, strict=True):
-        parts = member.parts(inputs, charts).parts
-        for *place, label, posterior in zip(*(column.tolist() for column in parts), strict=True):
-            key = (*place, model.part_names[member.part_names[label]])
-            wanted[key] = wanted.get(key, 0.0) + posterior / 2
-    found = dict(
-        zip(zip(*(column.tolist() for column in both.judged[:4]), strict=True), both.judged.posterior, strict=True)
-    )
-    assert found == pytest.approx(wanted)
-
-
 def test_known_categories_are_obeyed(model: CategorialModel) -> None:
     words = ["a", "dog", "sees", "the", "cat", "in", "the", "house"]
     for category in (P_VERBS, "(NP\\NP)/NP"):
@@ -93,10 +77,3 @@ def test_it_is_saved_and_parses(model: CategorialModel, tmp_path: Path) -> None:
     assert right > 0.6
     drawn = CategorialModel(model.members[:1]).sample(5, rng)
     assert np.isfinite(CategorialModel(model.members[:1]).score(drawn).log).all()
-
-
-def test_it_knows_the_rooms_of_words_but_no_other_formalism() -> None:
-    tree = ast.parse((Path(__file__).parent / "categorial.py").read_text(encoding="utf-8"))
-    modules = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
-    rooms = {module.split(".")[1] for module in modules if module.startswith("spectral_latent")}
-    assert rooms == {"trees", "files", "estimation", "model", "lexicon", "grammar"}

@@ -18,7 +18,7 @@ from spectral_latent.corpora import parse_brackets
 from spectral_latent.estimation import parallel_map
 from tests.constituency.test_model import MEMBERS, SENTENCES
 from tests.estimation.test_parallel import process
-from tests.grammar.test_batches import check_that_each_process_reads_the_model_once
+from tests.model.test_batches import check_that_each_process_reads_the_model_once
 from tests.streams import make_shards
 
 pytestmark = pytest.mark.slow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -23,9 +22,6 @@ parts, needed = numpy.array([-1]), numpy.array([True])
 _mark_needed(parts, parts, needed)
 _mark_needed(parts, parts[::-1], needed)
 """
-NEW = "_mark_needed(parts[::-1], parts, needed)\n"  # arguments of another kind
-QUIET = "import logging; logging.getLogger('spectral_latent').setLevel('ERROR')\n"
-OTHERS = "import numba; numba.njit(lambda x: x)(1)\n"
 
 
 def run_in(folder: Path, script: str, cache: Path | str | None) -> list[str]:
@@ -178,25 +174,6 @@ def test_damaged_files_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     sys.modules.pop("twice", None)
 
 
-IN_PROCESSES = """
-from joblib import Parallel, delayed
-from spectral_latent.inference import decoding
-import numpy
-parts = numpy.array([-1])
-Parallel(n_jobs=2)(delayed(decoding._mark_needed)(parts, parts, numpy.array([True])) for _ in range(4))
-"""
-
-
-def test_compilation_is_announced_once_wherever_errors_go(tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    assert run_in(tmp_path, IN_PROCESSES, cache) == []  # the processes of a process that compiles nothing itself
-    shutil.rmtree(cache)
-    (line,) = run_in(tmp_path, CALL, cache)
-    assert "Compiling" in line
-    # code of others, code that is kept, and a quiet logger
-    assert run_in(tmp_path, OTHERS + CALL + QUIET + NEW, cache) == []
-
-
 ANSWERS = """
 import sys
 import numpy as np
@@ -233,26 +210,3 @@ def test_answers_about_short_inputs_compile_nothing_and_are_those_of_compiled_co
         command = [sys.executable, "-c", before + ANSWERS + after, *map(str, paths[:2]), str(path)]
         subprocess.run(command, cwd=ROOT, check=True)
     np.testing.assert_allclose(*map(np.load, paths[2:]), rtol=1e-12, atol=1e-12)
-
-
-def test_a_parse_needs_every_function_for_one_kind_of_arguments_and_none_for_strings() -> None:
-    """At the first parse, a function is compiled once more for each kind of arguments, and strings take long."""
-    leaf = "Phrase('{}', ('{}',))".format
-    tree = f"Phrase('S', ({leaf('NNS', 'dogs')}, Phrase('VP', ({leaf('VBP', 'see')}, {leaf('NNS', 'cats')}))))"
-    script = f"""
-import gc
-from numba.core.dispatcher import Dispatcher
-from spectral_latent.constituency import ConstituencyModel, Phrase
-model = ConstituencyModel.train([{tree}] * 20)
-list(model.parse_all([["dogs", "see", "cats"]] * 1000))
-kinds = {{
-    each.py_func.__name__: [str(kind) for kind in each.signatures]
-    for each in gc.get_objects()
-    if isinstance(each, Dispatcher) and each.py_func.__module__.startswith("spectral_latent.") and each.signatures
-}}
-print(sorted(name for name, found in kinds.items() if len(found) > 1))
-print(sorted(name for name, found in kinds.items() if "unicode" in str(found)))
-print(len(kinds) > 10)
-"""
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=True)
-    assert done.stdout.decode().splitlines() == ["[]", "[]", "True"], done.stderr

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from spectral_latent.estimation import ESTIMATORS, EstimatorOptions
 from spectral_latent.graphs import GraphGrammar, GraphModel, neighbourhoods
 from spectral_latent.graphs.training import GraphFormalism
-from spectral_latent.trees import MISSING, GraphError, Symbol, from_networkx
+from spectral_latent.trees import MISSING, Symbol, from_networkx
 from tests.oracles import (
     Lpcfg,
     by_enumeration,
@@ -29,7 +29,6 @@ from tests.oracles import (
     random_numbers,
     tree_strategy,
 )
-from tests.streams import make_shards
 
 Nested = tuple[Any, ...]  # (label, observation, child, ...)
 
@@ -219,17 +218,6 @@ def learnt(estimator: Any) -> GraphModel:
     return GraphModel.train(sampled(1500, 0), ESTIMATORS[estimator].with_settings(n_states=2, smoothing=None))
 
 
-def test_sampled_states_are_those_of_the_marginals() -> None:
-    """The mean posterior of the true state of a node is the mean of the sum of the squares of its posteriors."""
-    true_state, squares = [], []
-    for graph in sampled(150, 1):
-        for node, posterior in truth().marginals(graph).items():
-            true_state.append(posterior[graph.nodes[node]["state"]])
-            squares.append((posterior**2).sum())
-    assert np.mean(squares) > 0.7
-    assert np.mean(true_state) == pytest.approx(np.mean(squares), abs=0.03)
-
-
 @pytest.mark.parametrize(("estimator", "share"), [("spectral", 0.15), ("clusters-em", 0.4)])
 def test_a_model_learnt_from_samples_is_close_to_the_truth(estimator: str, share: float) -> None:
     """The model has most of the likelihood that the truth gains over a model without states."""
@@ -239,23 +227,6 @@ def test_a_model_learnt_from_samples_is_close_to_the_truth(estimator: str, share
     assert plain_log < best
     assert best - learnt_log < share * (best - plain_log)
     assert (learnt(estimator).score(held_out).sign > 0).all()
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Shards
-
-
-def test_errors_number_graphs_of_all_shards(monkeypatch: pytest.MonkeyPatch) -> None:
-    make_shards(monkeypatch, 20, in_files=False)
-    graphs = [graph_of(FOREST[0]) for _ in range(7)]
-    wrong: list[tuple[Any, str]] = [
-        (nx.path_graph(2, nx.DiGraph), "graph 8, node 0: .*label"),
-        (graph_of(("A", MISSING)), "graph 8, node 0: .*missing"),
-        (3, "graph 8: .*int"),
-    ]
-    for graph, place in wrong:
-        with pytest.raises(GraphError, match=place):
-            GraphModel.train([*graphs, graph])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -282,18 +253,6 @@ def test_given_features_are_those_of_their_node() -> None:
     for table, values in zip((found.inside, found.outside), zip(*wanted, strict=True), strict=True):
         given_last = table[:, -1].tolist()
         assert len(set(zip(given_last, values, strict=True))) == len(set(given_last)) == len(set(values))
-
-
-@pytest.mark.parametrize("side", ["inside_features", "outside_features"])
-@pytest.mark.parametrize("value", [(0, float("nan")), np.zeros(3), []])
-def test_bad_values_of_features(side: str, value: Any) -> None:
-    features = {"mine": lambda graph, node: value if node == 3 else 0}
-    with pytest.raises(GraphError, match="graph 1, node 3: the feature 'mine'"):
-        GraphModel.train(map(graph_of, FOREST), **{side: features})
-    broken = {"mine": lambda graph, node: graph.nodes[node]["weight"]}
-    with pytest.raises(KeyError) as caught:  # its type is kept
-        GraphModel.train(map(graph_of, FOREST), **{side: broken})
-    assert "'mine' of graph 1, node " in caught.value.__notes__[0]
 
 
 @given(st.lists(tree_strategy(max_leaves=8), max_size=3))
@@ -343,10 +302,3 @@ def test_names_that_cannot_be_saved(name: Hashable, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="cannot be saved"):
         model.save(tmp_path / "model")
     assert not list(tmp_path.iterdir())
-
-
-def test_names_must_fit_the_operators() -> None:
-    (member,) = learnt("spectral").members
-    for names in ({"symbols": member.symbols[:2]}, {"terminals": member.terminals[:1]}):
-        with pytest.raises(ValueError):
-            dataclasses.replace(member, **names)  # type: ignore[arg-type]

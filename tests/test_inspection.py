@@ -19,7 +19,6 @@ from spectral_latent.cli import main
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.inference import collapse
 from spectral_latent.inspection import (
-    Described,
     Direction,
     NamedOperators,
     describe_directions,
@@ -96,20 +95,6 @@ def test_shares_and_probabilities_are_those_of_the_model(seed: int) -> None:
     assert dict(described["B"][0].words) == {"y": pytest.approx(1.0)}
 
 
-def test_what_is_typical_of_a_state_comes_first() -> None:
-    rules = Rules(np.array([[1, 0], [1, 1], [1, 2]]), np.empty((0, 2), int), np.array([[0, 1, 1]]))
-    leaf = np.array([[0.6, 0.6], [0.4, 0.0], [0.0, 0.4]])
-    pair = np.zeros((1, 2, 2))
-    pair[0, 0, 1] = 1.0
-    root = np.array([[1.0, 0.0], [0.0, 0.0]])
-    binary = Tensors.of([Tensor.of_dense(pair)])
-    operators = ObservableOperators(rules, np.array([1, 2]), root, leaf, np.empty((0, 2, 2)), binary, True)
-    noun, sentence = describe_states(NamedOperators(operators, ["S", "N"], ["the", "cat", "dog"]))
-    assert [[word for word, _ in state.words] for state in noun] == [["cat", "the"], ["dog", "the"]]
-    assert [state.places for state in noun] == [[("S → [N] N", 1.0)], [("S → N [N]", 1.0)]]
-    assert sentence == [Described("S", 0, 1.0, 1.0, [], [("S → N N", 1.0)], [("at the top", 1.0)])]
-
-
 def asked(path: Path, *arguments: str) -> str:
     done = CliRunner().invoke(main, ["info", "--states", str(path), *arguments])
     assert done.exit_code == 0, done.output
@@ -138,14 +123,6 @@ def test_the_command_shows_what_is_described(tmp_path: Path) -> None:
     older = {name: x for name, x in arrays.items() if not name.endswith("singular_values")}
     write(tmp_path / "old", older, table)  # files of older versions have no singular values
     assert "direction 0" in asked(tmp_path / "old") and "singular" not in asked(tmp_path / "old")
-
-
-def test_states_are_no_directions() -> None:
-    operators = random_model(0)
-    for describe, are_states in ((describe_directions, True), (describe_states, False)):
-        named = NamedOperators(replace(operators, probabilities=are_states), ["S", "A", "B"], ["x", "y", "z"])
-        with pytest.raises(ValueError):
-            next(describe(named))
 
 
 @given(seed=st.integers(0, 2**32 - 1))
@@ -197,18 +174,6 @@ def test_loadings_are_joint_means_over_roots_of_probabilities(seed: int) -> None
 def describe_one(named: NamedOperators, symbol: str) -> list[Direction]:
     (found,) = (directions for directions in describe_directions(named, 100) if directions[0].symbol == symbol)
     return found
-
-
-def test_no_place_loads_on_a_direction_whose_singular_value_is_zero() -> None:
-    sigma = np.ones((3, max(STATES)))
-    sigma[:, -1] = 0.0
-    operators = replace(random_model(0), probabilities=False, singular_values=sigma)
-    named = NamedOperators(operators, ["S", "A", "B"], ["x", "y", "z"], collapse(random_model(0)))
-    for directions in describe_directions(named):
-        for direction in directions:
-            loadings = [loading for _, loading in direction.places]
-            assert all(loading == 0.0 for loading in loadings) == (direction.singular_value == 0.0)
-            assert np.isfinite(loadings).all()
 
 
 def test_anchors_and_words_in_the_plane_of_the_first_principal_directions(tmp_path: Path) -> None:

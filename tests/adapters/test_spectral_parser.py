@@ -23,7 +23,7 @@ from spectral_latent.corpora import phrase_from_nltk
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.inference import inside, total_weight
 from spectral_latent_nltk import FALLBACK, SpectralParser
-from tests.conformance.parsers import ProbabilisticTreeConformance
+from tests.conformance.parsers import ParserConformance
 from tests.reranking.nbest_lists import last_first
 
 SUBJECTS = ["(NP (PRP They))", "(NP (DT The) (NNS dogs))", "(NP (NP (NNS Cats)) (PP (IN with) (NP (NNS tails))))"]
@@ -37,7 +37,7 @@ def treebank() -> list[Tree]:
     return [Tree.fromstring(pattern.format(subject, verb, thing)) for pattern, subject, verb, thing in parts]
 
 
-class TestSpectralParser(ProbabilisticTreeConformance):
+class TestSpectralParser(ParserConformance):
     @staticmethod
     def train(examples: Iterable[Any]) -> SpectralParser:
         return SpectralParser.train(examples, n_states=4)

@@ -107,19 +107,6 @@ def test_rows_are_those_of_dense_decompositions(
     assert rows @ rows.T == pytest.approx(wanted @ wanted.T, abs=1e-9)
 
 
-def test_large_matrices_give_the_same_rows_as_small_ones() -> None:
-    """More than some hundred types are decomposed iteratively."""
-    rng = np.random.default_rng(0)
-    rows = [[int(x) for x in 150 * h + (150 * rng.random(3) ** 2).astype(int)] for h in rng.integers(0, 3, 4000)]
-    types = WordTypes.of([[f"w{x}" for x in row] for row in rows])
-    assert len(types.names) > 420
-    u, sigma, _ = np.linalg.svd(dense(types, plain("brown"), "brown"), full_matrices=False)
-    wanted = u[:, :3] * np.sqrt(sigma[:3])
-    wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
-    found = paper_points(types, 3, "brown", plain("brown"))
-    assert found @ found.T == pytest.approx(wanted @ wanted.T, abs=1e-7)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Spelling
 
@@ -178,13 +165,6 @@ def test_types_are_those_of_a_counter(sentences: list[list[str]]) -> None:
     assert types.capital.tolist() == [capitalised(sentences, name) for name in types.names]
     again = [[types.names[x] for x in row] for row in np.split(types.sequences.terminal, types.sequences.start[1:-1])]
     assert (again if sentences else []) == [[word.lower() for word in words] for words in sentences]
-
-
-@given(texts.filter(len), st.data())
-def test_an_empty_sentence_is_an_error(sentences: list[list[str]], data: st.DataObject) -> None:
-    where = data.draw(st.integers(0, len(sentences)))
-    with pytest.raises(ValueError, match=rf"{where + 1} is empty"):
-        WordTypes.of([*sentences[:where], [], *sentences[where:]])
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
@@ -21,8 +17,6 @@ KINDS = {"d": ["the", "a", "this"], "n": ["cat", "dogs", "Paris", "ships", "42",
 KINDS |= {"p": ["of", "in"], "s": [".", "!"]}
 letters = st.characters(exclude_categories=("Cs",), exclude_characters="\t\n\v\f\r\x1c\x1d\x1e\x85")
 word = st.text(alphabet=st.one_of(st.sampled_from("aAbB1-'"), letters), min_size=1, max_size=5)
-texts = st.lists(st.lists(word, min_size=1, max_size=6), min_size=1, max_size=8)
-Tagged = list[list[tuple[str, str]]]
 
 
 def sentences(seed: int, n: int = 80) -> list[list[str]]:
@@ -52,22 +46,6 @@ def test_every_state_has_an_anchor_that_no_other_emits(model: AnchorHMM) -> None
         assert np.delete(column, h) == pytest.approx(np.zeros(4), abs=1e-12)
 
 
-@pytest.mark.parametrize("hull", ["brown", "best-fit"])
-def test_parameters_are_probabilities(hull: Any) -> None:
-    options = AnchorOptions(n_states=4, hull=hull)
-    model = AnchorHMM.train(sentences(1), options)
-    for array in (model.hidden.initial[None], model.hidden.transition, model.hidden.emission, model.state_prior[None]):
-        assert array.min() >= 0
-        assert array.sum(axis=1) == pytest.approx(np.ones(len(array)), abs=1e-12)
-    for array in (model.hidden.initial, model.hidden.transition, model.hidden.stop, model.state_prior):
-        assert array.min() > 0  # nothing is impossible
-    assert model.hidden.stop.max() < 1
-    tally = Counter(w.lower() for words in sentences(1) for w in words)
-    u = np.array([tally[w] for w in model.words]) / model.tokens
-    assert model.tokens == tally.total()
-    assert model.state_prior @ model.hidden.emission == pytest.approx(u, abs=1e-12)  # (4) and (5)
-
-
 def test_one_more_token_of_every_state_and_one_more_sentence() -> None:
     """The counts of states 0, 0, 1 in two sentences, where types are states; the second always ends."""
     model = AnchorHMM.train([["a", "a", "b"], ["a", "b"]] * 2, replace(PLAIN, n_states=2))
@@ -95,34 +73,10 @@ def test_anchors_may_be_given() -> None:
     assert list(few.anchors) == found.words[3:1:-1]
 
 
-@pytest.mark.parametrize("wrong", [[], [["a"], []]])
-def test_what_nothing_can_be_learnt_from(wrong: list[list[str]]) -> None:
-    with pytest.raises(EstimationError):
-        AnchorHMM.train(wrong)
-
-
 @pytest.mark.parametrize("anchors", [["the", "zebra"], ["the", "The"], []])
 def test_words_that_cannot_be_anchors(anchors: list[str]) -> None:
     with pytest.raises(EstimationError, match="anchor"):
         AnchorHMM.train([["the", "cat"], ["the", "dog"]], anchors=anchors)
-
-
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(texts, texts, st.integers(1, 12), st.sampled_from([True, False]))
-def test_any_words_can_be_learnt_tagged_and_saved(
-    tmp_path: Path, rows: list[list[str]], others: list[list[str]], states: int, spelling: bool
-) -> None:
-    model = AnchorHMM.train(rows, AnchorOptions(n_states=states, spelling=spelling))
-    assert 1 <= model.n_states <= min(states, len(model.words))
-    for array in (model.hidden.initial, model.hidden.transition, model.hidden.stop, model.hidden.emission):
-        assert np.isfinite(array).all()
-    for row in rows + others:
-        posterior = model.posteriors(row)
-        assert posterior.shape == (len(row), model.n_states)
-        assert posterior.sum(axis=1) == pytest.approx(np.ones(len(row)))
-    assert (model.posteriors(list(model.anchors)) == np.eye(model.n_states)).all()
-    model.save(tmp_path / "m")
-    assert list(AnchorHMM.load(tmp_path / "m").tag_all(rows + others)) == list(model.tag_all(rows + others))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

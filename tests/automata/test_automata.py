@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent import EstimatorOptions, LatentHMM, WeightedAutomaton
+from spectral_latent import WeightedAutomaton
 from spectral_latent.automata import AutomatonOptions, Counted, strings_up_to
 from spectral_latent.automata.hankel import counts_of
 from spectral_latent.automata.options import AutomatonEstimator
-from spectral_latent.estimation import EstimationError
-from spectral_latent.sequence import Alphabet, HMMOptions
+from spectral_latent.sequence import Alphabet
 
 SYMBOLS = "abc"
 STRINGS = ["".join(x) for x in strings_up_to(SYMBOLS, 5)]
@@ -60,26 +58,6 @@ def test_a_probabilistic_automaton_is_recovered_from_its_values(seed: int, m: in
     found = WeightedAutomaton.of_function(truth, SYMBOLS, basis, basis)
     assert found.n_states <= m
     np.testing.assert_allclose(values(found), values(truth), atol=1e-8)
-
-
-def test_a_function_that_is_no_distribution() -> None:
-    """How often `ab` occurs less twice how often `c` does: rank 4 with negative values."""
-    calls = []
-
-    def black_box(string: tuple[str, ...]) -> float:
-        calls.append(string)
-        text = "".join(string)
-        return text.count("ab") - 2.0 * text.count("c")
-
-    basis = strings_up_to(SYMBOLS, 2)
-    found = WeightedAutomaton.of_function(black_box, SYMBOLS, basis, basis)
-    assert len(calls) == len(set(calls)) == len(strings_up_to(SYMBOLS, 5))
-    long = [*STRINGS, "abcabcabab" * 3]
-    np.testing.assert_allclose(values(found, long), [black_box(tuple(x)) for x in long], atol=1e-8)
-    assert found.n_states == 3  # 1, the last symbol was a, and the sum so far
-    assert found("abd") == 0.0
-    with pytest.raises(ValueError, match="infinite"):
-        found.minimise()
 
 
 @pytest.mark.parametrize("counted", ["strings", "prefixes", "suffixes", "factors"])
@@ -198,46 +176,6 @@ def test_an_automaton_is_a_model_of_sequences(n: int, is_probabilistic: bool) ->
     lengths = np.array([len(x) for x in drawn])
     assert lengths.mean() == pytest.approx(4.0, rel=0.1)
     assert (lengths == 0).mean() == pytest.approx(truth(""), rel=0.2)
-
-
-@pytest.mark.parametrize("estimator", ["spectral", "em"])
-def test_a_hidden_markov_model_as_an_automaton(estimator: str) -> None:
-    data = draw(probabilistic(6, 3), 500, 0)
-    data = [x for x in data if x]
-    options = HMMOptions(EstimatorOptions(estimator, n_states=3), choose_states=False)
-    model = LatentHMM.train(data, options)
-    automaton = WeightedAutomaton.of_hmm(model)
-    assert automaton.n_states == 4 and automaton("") == 0.0
-    weight = model.score(data[:50])
-    np.testing.assert_allclose(values(automaton, data[:50]), weight.sign * np.exp(weight.log), rtol=1e-8)
-    if estimator == "em":
-        small = automaton.minimise()
-        np.testing.assert_allclose(values(small, data[:50]), values(automaton, data[:50]), atol=1e-9)
-
-
-def test_automata_that_were_not_learnt_are_saved(tmp_path: Path) -> None:
-    for each in (probabilistic(0, 2), WeightedAutomaton.train(["ab", "", "ba"] * 3).minimise(1)):
-        each.save(tmp_path / "model")
-        loaded = WeightedAutomaton.load(tmp_path / "model")
-        assert loaded.options == each.options and values(loaded).tolist() == values(each).tolist()
-
-
-def test_what_cannot_be_learnt_is_refused() -> None:
-    for nothing in ([], ["", ""]):
-        with pytest.raises(EstimationError, match="no symbols"):
-            WeightedAutomaton.train(nothing)
-    with pytest.raises(EstimationError, match="sequence 2, observation 1"):
-        WeightedAutomaton.train(["ab", [[]]])
-    with pytest.raises(ValueError, match="not among the symbols"):
-        WeightedAutomaton.of_function(len, "ab", ["c"], [])
-    with pytest.raises(ValueError, match="not finite"):
-        WeightedAutomaton.of_function(lambda _: np.nan, "ab", [], [])
-    with pytest.raises(ValueError, match="at least 1, not 0"):
-        probabilistic(0, 2).minimise(0)
-    with pytest.raises(ValueError, match="counted must be"):
-        AutomatonOptions(counted="words")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="zero for all"):
-        WeightedAutomaton.of_function(lambda _: 0.0, "ab", [], [])
 
 
 def test_a_picture_has_the_numbers_of_the_automaton() -> None:

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from nltk.grammar import PCFG
 from nltk.parse import DependencyEvaluator, DependencyGraph
-from nltk.parse.api import ParserI
 
 ODD = [
     ["xyzzy", "plugh"],
@@ -134,36 +133,11 @@ class ParserConformance:
         again = pickle.loads(pickle.dumps(parser))
         assert again.parse_one(self.sentences()[0]) == first and type(parser).__name__ in repr(again)
 
-    def test_grammar(self, parser: Any) -> None:
-        """Every call returns the same grammar; a parser without one raises NotImplementedError, as in NLTK."""
-        try:
-            assert parser.grammar() is parser.grammar()
-        except NotImplementedError:
-            assert type(parser).grammar is ParserI.grammar
-
     def contents(self, parses: Iterable[Any]) -> list[Any]:
         return [self.content(parse) for parse in parses]
 
     def all_parses(self, parser: Any) -> list[list[Any]]:
         return [self.contents(parses) for parses in parser.parse_sents(self.sentences())]
-
-
-class ProbabilisticTreeConformance(ParserConformance):
-    """Checks of a parser whose parses are probabilistic trees."""
-
-    def test_trees_can_be_used_as_trees(self, parser: Any) -> None:
-        sentence = (self.sentences()[0] * 250)[:250]
-        tree = parser.parse_one(sentence)
-        for other in (tree.copy(), tree.copy(deep=True), copy.copy(tree), copy.deepcopy(tree)):
-            assert (other, other.leaves(), other.logprob()) == (tree, sentence, tree.logprob())
-        deep = tree.copy(deep=True)
-        deep[0].set_label("ANOTHER")
-        assert tree[0].label() != "ANOTHER"
-        assert pickle.loads(pickle.dumps(tree)) == tree
-        assert hash(tree.freeze()) == hash(tree.freeze())
-        assert str(tree) and repr(tree) and tree.pformat() and tree.productions()
-        assert tree.height() > 1
-        tree.chomsky_normal_form()
 
 
 class DependencyGraphConformance(ParserConformance):
@@ -176,32 +150,6 @@ class DependencyGraphConformance(ParserConformance):
     @staticmethod
     def content(parse: Any) -> Any:
         return parse.to_conll(10), parse.logprob(), parse.is_fallback
-
-    def test_graphs_can_be_used_as_graphs(self, parser: Any) -> None:
-        sentence = (self.sentences()[0] * 250)[:250]
-        graph = parser.parse_one(sentence)
-        for other in (copy.copy(graph), copy.deepcopy(graph)):
-            assert self.content(other) == self.content(graph)
-        again = DependencyGraph(graph.to_conll(3), cell_separator="\t")
-        assert self.words(again) == sentence
-        assert str(graph) and repr(graph) and graph.to_dot()
-        deep = copy.deepcopy(graph)
-        deep.add_arc(0, 1)
-        deep.nodes[1]["rel"] = "another"
-        assert deep != graph and graph.nodes[1]["rel"] != "another"
-        assert deep.nodes[len(sentence) + 7]["word"] is None  # a graph makes a missing node, as NLTK's graphs do
-        assert pickle.loads(pickle.dumps(graph)).root["address"] == graph.root["address"]
-        assert len(list(graph.triples())) == len(sentence) - 1
-        assert sorted(graph.nx_graph().nodes()) == sorted(graph.nodes.keys() - {0})
-
-    def test_pairs_of_words_and_tags(self, parser: Any) -> None:
-        for sentence in self.sentences():
-            pairs = [(word, None) for word in sentence]
-            expected = self.contents(parser.parse(sentence))
-            for given in (pairs, list(map(list, pairs))):
-                assert self.contents(parser.parse(given)) == expected
-            (parses,) = parser.parse_sents(iter([pairs]))
-            assert self.contents(parses) == expected
 
     def test_graphs_are_sentences_too(self, parser: Any) -> None:
         for graph in self.examples():

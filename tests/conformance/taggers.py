@@ -6,14 +6,12 @@ defines `train`, `examples` and `sentences`.
 
 import itertools
 import pickle
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from nltk.tag import DefaultTagger, RegexpTagger, UnigramTagger
+from nltk.tag import DefaultTagger
 from nltk.tag.util import untag
 
 ODD = [
@@ -79,21 +77,6 @@ class TaggerConformance:
         assert tagger.accuracy(self.gold(tagger)) == pytest.approx(expected)
         assert 0.0 < expected < 1.0
 
-    def test_confusion_and_scores_of_tags(self, tagger: Any) -> None:
-        pairs, gold = self.compared(tagger), self.gold(tagger)
-        counts = Counter(pairs)
-        confusion = tagger.confusion(gold)
-        assert {(a, b): confusion[a, b] for a, b in counts} == counts
-        scores = tagger.precision(gold), tagger.recall(gold), tagger.f_measure(gold)
-        table = tagger.evaluate_per_tag(gold)
-        for tag in {tag for tag, _ in pairs}:
-            right = counts[tag, tag]
-            found, known = (sum(n for pair, n in counts.items() if pair[side] == tag) for side in (1, 0))
-            precision, recall = (right / n if n else 0.0 for n in (found, known))
-            assert (scores[0][tag], scores[1][tag]) == pytest.approx((precision, recall))
-            assert scores[2][tag] == pytest.approx(2 * right / (found + known))
-            assert f"{tag}" in table
-
     def tags(self, tagger: Any) -> set[Any]:
         """Collect the tags that the tagger may give."""
         return {tag for sentence in self.examples() for _, tag in sentence}
@@ -129,13 +112,6 @@ class LearntTaggerConformance(TaggerConformance):
             with pytest.raises((TypeError, ValueError)):
                 self.train(examples)
 
-    def test_a_sentence_is_any_iterable_of_tokens(self, tagger: Any) -> None:
-        for sentence in self.sentences():
-            expected = tagger.tag(sentence)
-            assert tagger.tag(tuple(sentence)) == expected
-            assert tagger.tag(token for token in sentence) == expected
-            assert tagger.tag(np.array(sentence)) == expected
-
     def test_tokens_are_strings(self, tagger: Any) -> None:
         for sentence in ("a string", [("word", "TAG")], [None], 5):
             with pytest.raises(TypeError):
@@ -157,15 +133,3 @@ class LearntTaggerConformance(TaggerConformance):
         for other in (DefaultTagger("NN"), 5, "model", None, tagger):
             with pytest.raises(TypeError, match=rf"{name} is made of .*{name}\.train.*{name}\.load"):
                 type(tagger)(other)
-
-    def test_the_last_of_a_chain(self, tagger: Any) -> None:
-        """NLTK's taggers ask the next tagger of a chain for the tags that they do not know."""
-        known = self.sentences()[0][0]
-        chain = UnigramTagger(model={known: "KNOWN"}, backoff=RegexpTagger([(r"^xyzzy$", "ODD")], backoff=tagger))
-        sentences = [*self.sentences(), [*self.sentences()[0], "xyzzy"]]
-        for sentence, tagged in zip(sentences, tagger.tag_sents(sentences), strict=True):
-            expected = [(word, {known: "KNOWN", "xyzzy": "ODD"}.get(word, tag)) for word, tag in tagged]
-            assert chain.tag(sentence) == expected
-        gold = tagger.tag_sents(self.sentences())
-        assert UnigramTagger(model={"never": "X"}, backoff=tagger).accuracy(gold) == 1.0
-        assert tagger.backoff is None

@@ -69,12 +69,6 @@ def test_every_tree_weighs_more_by_what_its_constituents_gain(
     assert found == pytest.approx({part: (alone[part] + after[part]) / 2 for part in alone}, rel=1e-6, abs=1e-9)
 
 
-def test_judgements_that_are_the_posteriors_agree_already(parser: ConstituencyModel) -> None:
-    words = list("abab")
-    plain = with_spans(parser, SpanModel.plain(), EVERYTHING)
-    assert plain.posteriors(words) == pytest.approx(parser.posteriors(words), abs=2e-6)
-
-
 def test_a_judgement_stays_where_likely_items_make_no_tree(parser: ConstituencyModel) -> None:
     words = list("abab")
     certain = judging(parser, 1, least=0.999)

@@ -99,6 +99,14 @@ def test_changes_are_counted_each_once() -> None:
     assert changes.spellings == {"*T*": 1, "*": 1}
     clean(result, changes=changes)
     assert changes.counts.total() == 9
+    other = Changes()
+    for line in range(4):
+        other.leave_out("trees left out", f"line {line}")
+    changes.add(other)
+    assert changes.contents()["first left out"] == {"trees left out": ["line 0", "line 1", "line 2"]}
+    with pytest.warns(UserWarning, match="trees left out: 4; the first: line 0; line 1; line 2") as caught:
+        changes.warn()
+    assert caught[0].filename == __file__
 
 
 @given(st.lists(ANNOTATED, max_size=4), st.booleans())

@@ -100,13 +100,6 @@ def test_charts_are_sums_over_the_trees_that_obey(
     assert model.parse(WORDS, constraints=constraints) == found[0]
 
 
-def test_a_fallback_has_every_bracket_once(model: ConstituencyModel) -> None:
-    brackets = [(0, 4), (2, 4), (2, 4, "X"), (2, 4, "X"), (2, 4, "S"), (3, 4)]
-    parse = model.parse(WORDS, constraints=PhraseConstraints(brackets))
-    assert parse.is_fallback
-    assert parse.tree.bracketed() == "(FALLBACK (A a) (A a) (X (S (B b) (C c))))"
-
-
 def test_surprisal_obeys_given_tags_and_refuses_brackets(model: ConstituencyModel) -> None:
     tags = Partial(WORDS, PhraseConstraints(tags={3: "A"}))
     found = model.surprisal(tags, "nats").sentence
@@ -131,15 +124,6 @@ def test_given_tags_that_no_rules_allow_have_a_tree(model: ConstituencyModel) ->
                 assert not brackets or any((part.first, part.end) == (1, 3) for part in found)
             assert [parse.log for parse in parses] == pytest.approx(model.score([each.tree for each in parses]).log)
             assert list(model.parse_all([Partial(WORDS, constraints)], 3)) == [parses]
-
-
-def test_unlikely_trees_survive_pruning() -> None:
-    """The chart is pruned by posteriors given the constraints."""
-    common, rare = "(S (A a) (S (B b) (C c)))", "(S (S (A a) (B b)) (C c))"
-    options = ConstituencyOptions(estimator=EstimatorOptions("clusters-em", n_states=1), threshold=0.1)
-    model = ConstituencyModel.train(parse_brackets(common * 200 + rare), options)
-    assert model.parse(["a", "b", "c"]).tree.bracketed() == common
-    assert model.parse(["a", "b", "c"], constraints=PhraseConstraints([(0, 2)])).tree.bracketed() == rare
 
 
 def test_a_bracket_over_a_word_may_name_its_tag(model: ConstituencyModel) -> None:

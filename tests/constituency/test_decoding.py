@@ -97,16 +97,3 @@ def test_the_trees_of_a_sentence_do_not_depend_on_its_batch(
     assert read.trees(words) == trees
     assert read.n_phrases.tolist() == columns.n_phrases.tolist()
     assert sorted(read.place.tolist()) == sorted(columns.place.tolist())
-
-
-def test_long_sentences_have_room_for_all_edges() -> None:
-    n = 60
-    rows = [(i, i + 1, 0) for i in range(n)] + [(i, j, 1) for i in range(n) for j in range(i + 2, min(i + 12, n + 1))]
-    rows.append((0, n, 2))
-    found = constituents(rows)
-    width = found.end - found.begin
-    words = [str(i) for i in range(n)]
-    gain = np.where((width == 2) & (found.begin % 2 == 0), 1.0, -1.0)
-    (tree,) = best_trees(build_bracketings(found, gain, np.array([0, len(words)])), words, 1)
-    assert tree.bracketed().count("(B") == n // 2
-    assert list(tree.words()) == words

@@ -56,14 +56,6 @@ def derived(member: PhraseGrammar, words: list[str]) -> dict[Phrase, float]:
     return total
 
 
-def test_scores_are_exact_without_fragments() -> None:
-    model = ConstituencyModel.train(trees(), replace(options(Binarisation()), fragments=0.0))
-    expected = derived(model.members[0], WORDS)
-    weight = model.score(expected)
-    np.testing.assert_allclose(weight.sign * np.exp(weight.log), list(expected.values()), rtol=1e-10, atol=1e-15)
-    assert max(len(tree.children) for tree in expected) == 4  # of which there are several derivations
-
-
 def list_chains(tree: Phrase) -> list[tuple[int, int, tuple[str, ...]]]:
     """Every unary chain of a tree, with the words that it is over."""
     found = []

@@ -66,6 +66,7 @@ def test_each_constituent_has_the_likeliest_label_of_its_category(model: Constit
                 assert part.label == (max(rivals, key=rivals.__getitem__) if rivals else base_label(part.label))
                 labels.add(part.label)
     assert {"NP", "NP-SBJ", "PP-TMP"} <= labels
+    assert sorted(model.functions.names) == ["NP-SBJ", "PP-LOC", "PP-TMP"]
 
 
 def test_scores_with_and_without(model: ConstituencyModel) -> None:

@@ -8,11 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from spectral_latent.constituency import (
-    FALLBACK,
     Binarisation,
     ConstituencyModel,
     ConstituencyOptions,
@@ -20,7 +17,6 @@ from spectral_latent.constituency import (
     Phrase,
     PhraseConstraints,
     clean,
-    prepare,
     preset,
     unknown_phrase,
 )
@@ -31,8 +27,6 @@ from spectral_latent.evaluation import score_brackets
 from spectral_latent.grammar import Limits
 from spectral_latent.model import Partial
 from spectral_latent.operators import ObservableOperators
-from tests.oracles import numbers_of, same_numbers
-from tests.streams import make_shards
 
 SENTENCES = """
 (S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (DT a) (NN cat))) (. .))
@@ -53,21 +47,6 @@ def trees() -> list[Phrase]:
 @pytest.fixture(scope="module")
 def model(trees: list[Phrase]) -> ConstituencyModel:
     return ConstituencyModel.train(trees, ConstituencyOptions(estimator=EstimatorOptions(n_states=4)))
-
-
-WORDS = st.sampled_from(["the", "dog", "(", "Zürich", "*0*", "*T*-1", "3.14", "-", "\x00", "a b"])
-
-
-@given(words=st.lists(WORDS, min_size=1, max_size=7))
-def test_every_sentence_gets_a_tree_over_its_words(model: ConstituencyModel, words: list[str]) -> None:
-    parse = model.parse(words)
-    assert list(parse.tree.words()) == words
-    assert parse.is_fallback == (parse.tree.label == FALLBACK) <= (parse.log == -np.inf)
-
-
-def test_parts_are_explained_with_their_words(model: ConstituencyModel) -> None:
-    explained = model.explain(["the", "dog", "sees", "a", "cat", "."])
-    assert "(NP the dog)" in explained and "(VP sees a cat)" in explained and "NN cat" in explained
 
 
 def test_a_sentence_beyond_the_grammar_is_a_marked_flat_tree() -> None:
@@ -128,33 +107,6 @@ MEMBERS = [
 ]
 
 
-def test_a_treebank_is_read_once_and_what_members_have_in_common_is_learnt_once(trees: list[Phrase]) -> None:
-    read: list[Phrase] = []
-
-    def stream() -> Iterator[Phrase]:
-        for tree in trees:
-            read.append(tree)
-            yield tree
-
-    model = ConstituencyModel.train(stream(), MEMBERS[:3])
-    assert read == trees and model.members[0].options == MEMBERS[0]
-    assert len({id(member.lexicon) for member in model.members}) == 1
-    assert model.members[0].symbols is model.members[2].symbols is not model.members[1].symbols
-
-
-def test_features_and_counts_do_not_depend_on_shards(trees: list[Phrase], monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a shard numbers means the same in all: put together, shards are the columns of the whole."""
-    (whole,) = prepare(trees, [ConstituencyOptions()])
-    make_shards(monkeypatch, 40, in_files=True)
-    (parts,) = prepare(trees, [ConstituencyOptions()])
-    shards, (shard,) = parts.treebank.shards, whole.treebank.shards
-    assert len(shards) > 5
-    for one, name in (("trees", "symbol"), ("trees", "terminal"), ("features", "inside"), ("features", "outside")):
-        joined = np.concatenate([getattr(getattr(part, one), name) for part in shards])
-        np.testing.assert_array_equal(joined, getattr(getattr(shard, one), name))
-    same_numbers(numbers_of(parts.treebank.counts), numbers_of(whole.treebank.counts))
-
-
 def test_sentences_do_not_depend_on_their_batch(model: ConstituencyModel) -> None:
     """Two grammars give up sentences of different lengths, and some sentences have constraints."""
     (member,) = model.members
@@ -166,13 +118,6 @@ def test_sentences_do_not_depend_on_their_batch(model: ConstituencyModel) -> Non
             alone = [both.parse_nbest(words, 2, constraints=constraints) for words, constraints in of_batch]
             assert list(both.parse_all(of_batch, 2)) == alone
             assert {parses[0].is_fallback for parses in alone} == {False, True}
-
-
-@pytest.mark.parametrize("name", ["accurate", "best"])
-def test_grammars_of_a_preset_binarise_from_the_head_and_from_both_ends(name: Any) -> None:
-    ways = [options.binarisation for options in preset(name)]
-    assert len(set(ways)) == len(ways)
-    assert {each.outward_from for each in ways} == {"head", "first", "last"}
 
 
 @pytest.mark.slow

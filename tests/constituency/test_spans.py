@@ -17,7 +17,7 @@ from spectral_latent.constituency import (
 )
 from spectral_latent.constituency.spans import _TEMPLATES, SpanModel, span_choices
 from spectral_latent.constituency.training import prepare
-from spectral_latent.constituency.tree import ChainLabels
+from spectral_latent.constituency.tree import ChainLabels, list_constituents
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.grammar.parser import estimate_again
 from spectral_latent.lexicon import signatures
@@ -175,6 +175,17 @@ def test_posteriors_are_those_of_the_model_of_spans(parser: ConstituencyModel, t
     assert plain == pytest.approx(before, abs=2e-6)
     root = Constituent(0, len(words), trees[3].label, False)
     assert parser.part_posteriors([trees[3]])[0][-1] == after.get(root, 0.0)
+
+
+def test_examples_are_the_likely_constituents_of_which_those_of_the_tree_are_right(
+    parser: ConstituencyModel, trees: list[Phrase]
+) -> None:
+    options = SpanOptions(least=0.01)
+    plain = with_spans(parser, None, None)
+    for tree, examples in zip(trees[:10], parser.span_examples(trees[:10], options), strict=True):
+        likely = {part for part, p in plain.posteriors(list(tree.words())).items() if p >= 0.01}
+        of_tree = {part for part in likely if part in set(list_constituents(tree))}
+        assert (len(examples.is_right), examples.is_right.sum()) == (len(likely), len(of_tree))
 
 
 def test_grammars_that_lack_a_fold_know_nothing_of_its_rules_and_words(trees: list[Phrase]) -> None:

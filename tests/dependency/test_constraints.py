@@ -82,17 +82,6 @@ def test_arcs_have_the_posteriors_of_the_trees_that_obey(
     assert model.parse(sentence, constraints=constraints) == parses[0]
 
 
-def test_known_heads_survive_pruning() -> None:
-    """A chart that has lost all trees that obey is built once more, without pruning."""
-    common = DependencySentence.of(["a", "b", "c"]).with_heads((0, 1, 2))
-    rare = common.with_heads((0, 3, 1))
-    options = DependencyOptions(estimator=EstimatorOptions("clusters-em", n_states=1), threshold=0.2)
-    model = DependencyModel.train([common] * 200 + [rare], options)
-    bare = common.without_tree()
-    assert model.parse(bare).tree.heads == (0, 1, 2)
-    assert model.parse(bare, constraints=DependencyConstraints({2: 3})).tree.heads == (0, 3, 1)
-
-
 def test_arcs_that_cross(model: DependencyModel) -> None:
     crossing = DependencyConstraints({1: 3, 2: 4})
     sentence = DependencySentence.of(WORDS)
@@ -103,14 +92,6 @@ def test_arcs_that_cross(model: DependencyModel) -> None:
     assert heads[:2] == (3, 4)
     with pytest.raises(ValueError, match="n_best"):
         model.parse_all([sentence], 2, projective=False)
-
-
-def test_known_relations_are_kept(model: DependencyModel) -> None:
-    tree = Partial(DependencySentence.of(WORDS), DependencyConstraints({1: 2}, {1: "left"}))
-    ((parse,),) = model.parse_all([tree])
-    assert parse.tree.relations[0] == "left"
-    ((same,),) = model.parse_all([tree], projective=False)
-    assert same.tree.relations[0] == "left"
 
 
 @pytest.mark.parametrize(

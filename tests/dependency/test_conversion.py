@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbol
 from spectral_latent.dependency.conversion import (
@@ -18,12 +17,11 @@ from spectral_latent.dependency.conversion import (
 )
 from spectral_latent.estimation import EstimationError
 from spectral_latent.trees import SkeletalTrees, Vocabulary
-from tests.dependency.trees import Heads, children, is_tree, star
+from tests.dependency.trees import Heads, children, is_tree
 from tests.oracles import Tree, nested
 
 LONGEST = 5
 SIDES: list[Side] = ["left", "right"]
-seeds = st.integers(0, 2**32 - 1)
 
 
 def every_tree(longest: int = LONGEST) -> list[Heads]:
@@ -108,13 +106,6 @@ def test_every_tree_has_the_s_tree_of_the_definition(first: Side) -> None:
         trees.root,
     )
     assert nested(places) == [named(labelled(heads, first), labels) for heads in EVERY_TREE]
-
-
-def test_a_deep_and_a_wide_tree() -> None:
-    n = 3000
-    for heads in (tuple(range(n)), (*range(2, n + 1), 0), star(0, n - 1), star(n - 1, 0), star(n // 2, n // 2)):
-        for first in SIDES:
-            assert heads_of(converted([heads], Attachment(first))) == [heads]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

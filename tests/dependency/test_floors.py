@@ -9,13 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.dependency import DependencyModel, DependencyOptions
 from spectral_latent.dependency.grammar import with_floors
-from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.inference import SignedLog, collapse, mean_inside_vectors, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest
-from tests.conformance.treebank import DEPENDENCIES
 from tests.oracles import (
     Lpcfg,
     Tree,
@@ -141,12 +138,3 @@ def test_mean_inside_vectors_in_another_basis_are_that_of_the_states() -> None:
     found = mean_inside_vectors(change_basis(operators, bases), coarse)
     for a, m in enumerate(STATES):
         np.testing.assert_allclose(found[a, :m] @ bases[a], 1.0, atol=1e-6)
-
-
-def test_scores_of_parses_are_floored() -> None:
-    trees = [each for each in DEPENDENCIES if len(each.forms) > 1]
-    options = DependencyOptions(estimator=EstimatorOptions("spectral", n_states=8, smoothing=None), floor=0.9)
-    model = DependencyModel.train(trees, options)
-    assert (model.score(trees).sign == 1).all()
-    parse = model.parse(trees[0].without_tree())
-    assert parse.log == pytest.approx(model.score([parse.tree]).log[0], rel=1e-12)

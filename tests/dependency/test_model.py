@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +24,6 @@ from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.evaluation import score_attachments
 from spectral_latent.grammar import MarginalName
 from spectral_latent.inference import SignedLog
-from spectral_latent.lexicon import SpellingModel
 from tests.conformance.treebank import DEPENDENCIES
 from tests.dependency.trees import Heads, is_tree, projective_trees, random_tree
 from tests.streams import make_shards
@@ -49,12 +47,6 @@ def read(text: str) -> list[DependencySentence]:
         )
         for row in rows
     ]
-
-
-def plain(text: str) -> DependencySentence:
-    """Words with tags, word/tag, or without."""
-    tokens = [token.split("/") for token in text.split()]
-    return DependencySentence.of([token[0] for token in tokens], [(*token, "_")[1] for token in tokens])
 
 
 def numbers(weight: SignedLog) -> np.ndarray:
@@ -105,32 +97,9 @@ def signed(model: DependencyModel, name: MarginalName = "divided") -> Dependency
     return replace(model, members=(replace(model.grammar, options=options),))
 
 
-def marginals_of(trees: Iterable[Heads], weights: Iterable[float], n: int) -> np.ndarray:
-    mu = np.zeros((n + 1, n))
-    for heads, weight in zip(trees, weights, strict=True):
-        mu[heads, range(n)] += weight
-    return mu
-
-
 def sentence_of(rng: np.random.Generator, n: int) -> DependencySentence:
     """With a word never seen."""
     return DependencySentence.of(rng.choice([*WORDS, "unheard"], n).tolist(), rng.choice(["A", "B"], n).tolist())
-
-
-def test_arc_marginals_and_totals_are_sums_of_scores(unpruned: DependencyModel) -> None:
-    rng = np.random.default_rng(1)
-    for n in (1, 2, 3, 4):
-        sentence = sentence_of(rng, n)
-        every = projective_trees(n)
-        weights = numbers(unpruned.score(sentence.with_heads(heads) for heads in every))
-        found, size = signed(unpruned).posteriors(sentence), np.abs(weights).sum()
-        assert np.abs(found * weights.sum() - marginals_of(every, weights, n)).max() < 1e-10 * size
-        np.testing.assert_array_equal(unpruned.posteriors(sentence), np.abs(found))
-        undivided = signed(unpruned, "undivided").posteriors(sentence)
-        np.testing.assert_array_equal(undivided, found * np.sign(weights.sum()))
-        (log,) = unpruned.log_probabilities([sentence])
-        assert np.exp(log) == pytest.approx(max(weights.sum(), 0.0), abs=1e-10 * size)
-    assert unpruned.log_probabilities([]).shape == (0,)
 
 
 def test_words_without_tags_get_the_likeliest() -> None:
@@ -228,20 +197,6 @@ def tagged(columns: dict[str, str]) -> DependencySentence:
     return sentence._replace(**{name: tuple(tags.split()) for name, tags in columns.items()})
 
 
-def test_the_first_word_opens_a_sentence_wherever_its_leaf_stands(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spelling is told; crossing arcs put leaves in another order than words."""
-    train, told = SpellingModel.train, list[tuple[str, bool]]()
-
-    def spy(words: list[str], terminal: Any, symbol: Any, counts: Any, opens: Any, n_symbols: int) -> SpellingModel:
-        told.extend((words[x], bool(first)) for x, first in zip(terminal, opens, strict=True))
-        return train(words, terminal, symbol, counts, opens, n_symbols)
-
-    monkeypatch.setattr(SpellingModel, "train", spy)
-    DependencyModel.train(read("a/X/3 b/X/4 c/X/4 d/X/0\ne/X/2 f/X/0"))
-    assert sorted(told) == [("a", True), ("b", False), ("c", False), ("d", False), ("e", True), ("f", False)]
-    assert [word for word, _ in told][:4] != ["a", "b", "c", "d"]
-
-
 @pytest.mark.parametrize(
     ("rows", "column", "tags", "gaps"),
     [
@@ -272,27 +227,6 @@ def test_a_word_is_parsed_with_the_tag_that_it_was_learned_with() -> None:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Edges
-
-
-def test_a_sentence_beyond_the_grammar_is_a_marked_flat_tree() -> None:
-    alone = DependencyModel.train(read("yes/UH/0\nno/UH/0"))
-    assert alone.parse(plain("yes/UH")).tree.heads == (0,)
-    for parse in (
-        alone.parse(plain("yes/UH no/UH yes")),
-        alone.parse(plain("yes no yes"), projective=False),
-        alone.parse_nbest(plain("yes/UH no/UH yes/UH"), 4)[0],
-    ):
-        assert parse.is_fallback and (parse.sign, parse.log) == (0, -np.inf)
-        assert parse.tree.heads == (0, 1, 1)
-    assert not alone.posteriors(plain("yes no")).any()
-    assert [row.tolist() for row in alone.part_posteriors(read("yes/UH/0 no/UH/1"))] == [[0.0, 0.0]]
-
-
-def test_long_sentences_neither_under_nor_overflow(model: DependencyModel) -> None:
-    long = plain("the/DT dog/NN sees/VBZ " + " ".join(f"a/DT new{i}/NN of/IN" for i in range(60)) + " Mary/NNP")
-    parse = model.parse(long)
-    assert not parse.is_fallback and parse.sign == 1 and -np.inf < parse.log < -500
-    np.testing.assert_allclose(model.posteriors(long).sum(axis=0), 1.0, atol=1e-8)
 
 
 @pytest.mark.parametrize("heads", [None, (2, 1), (0, 3), (0, 0)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from functools import cache
 
 import numpy as np
@@ -75,12 +74,6 @@ def learnt(shards: list[Shard], states: int = 3, jobs: int = 1, cutoff: float = 
     return treebank, NodeClusters.learn(treebank, projection, jobs)
 
 
-def same_partition(some: np.ndarray, others: np.ndarray) -> bool:
-    """Whether two columns tell the same nodes apart."""
-    pairs = set(zip(some.tolist(), others.tolist(), strict=True))
-    return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
-
-
 @pytest.mark.parametrize("noise", [(0.02,) * 4, (0.02, 0.6, 0.7, 0.8)])
 def test_every_node_has_the_state_of_the_nearest_centre(noise: tuple[float, ...]) -> None:
     """Among points of two halves y and σ ∘ z, each of unit mean square; with noise, values of σ differ."""
@@ -100,31 +93,6 @@ def test_every_node_has_the_state_of_the_nearest_centre(noise: tuple[float, ...]
         squares = ((points[:, None, :] - centres[None]) ** 2).sum(axis=2)
         np.testing.assert_array_equal(found[nodes], squares.argmin(axis=1))
         assert set(found[nodes].tolist()) == set(range(len(centres)))  # no state is empty
-
-
-def test_many_nodes_are_clustered_by_a_part_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    shard, _ = separated()
-    whole = learnt([shard])[1]
-    monkeypatch.setattr(sys.modules["spectral_latent.estimation.clustering"], "_POINTS", 60)
-    part = learnt([shard])[1]
-    assert part.states.tolist() == whole.states.tolist()
-    assert (part.centres[1].points != whole.centres[1].points).any()
-    assert part.centres[1].scale == pytest.approx(whole.centres[1].scale)  # of all nodes
-    of_symbol = shard.trees.symbol == 1
-    assert same_partition(part.of_nodes(shard)[of_symbol], whole.of_nodes(shard)[of_symbol])
-
-
-def test_fewer_points_than_states_are_fewer_states() -> None:
-    """Features of two values that say little of each other: two dimensions, but no more points than four."""
-    trees = columns([(0, 0)] * 400)
-    rows = np.array(list(itertools.product(range(2), range(2))) * 100)
-    noise = np.arange(400) % 8 < 7
-    features = FeatureColumns(rows[:, :1], np.where(noise, rows[:, 0], rows[:, 1])[:, None])
-    shard = Shard.of(trees, features)
-    _, clusters = learnt([shard], states=40)
-    found = clusters.of_nodes(shard)
-    assert clusters.states.tolist() == [found.max() + 1]
-    assert clusters.states[0] <= 2
 
 
 # ---------------------------------------------------------------------------------------------------------------------

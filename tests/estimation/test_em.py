@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from spectral_latent.estimation import EstimationError, FeatureColumns, Shard, relative_frequencies
+from spectral_latent.estimation import FeatureColumns, Shard
 from spectral_latent.estimation._moments import moments_from_counts, operators_from_moments
 from spectral_latent.estimation.clustering import state_counts
 from spectral_latent.estimation.em import run_em, state_prior, towards_mean
@@ -179,13 +179,6 @@ def test_em_stops_after_the_first_rise_that_is_too_small(tolerance: float) -> No
     assert found.objective == all_points[: expected + 1]
 
 
-def test_trees_of_probability_zero_are_an_error() -> None:
-    known, unknown = (0, (0, 0), (1, 0)), (0, 1)
-    start = relative_frequencies(Counts.of_trees(columns([known])))
-    with pytest.raises(EstimationError, match=r"tree 3 has probability zero"):
-        run_em(shards_of([known, known, unknown], 1), start, 1000, 0.001)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # The prior of states
 
@@ -288,14 +281,6 @@ def test_the_highest_top_is_found_and_starts_that_fall_behind_are_given_up() -> 
     assert hills.n_steps[-200.0] == 10 < hills.n_steps[10.0]
     assert reached[2] == pytest.approx(-200.0, abs=0.1)
     assert n_near(reached) == 2
-
-
-@pytest.mark.parametrize("iterations", [0, 7, 25])
-def test_no_start_makes_more_iterations_than_it_may(iterations: int) -> None:
-    hills = Hills()
-    best, objective, _ = climb_together(hills, [Climber(1.0, 0.99, 1.0), Climber(1.5, 0.99, 1.0)], iterations, 0.0)
-    assert hills.n_steps[1.5] == iterations == len(objective) - 1
-    assert best.top == 1.5
 
 
 def test_a_judge_keeps_the_model_that_it_prefers_and_ends_a_start() -> None:

@@ -19,7 +19,6 @@ from spectral_latent.estimation import (
     EM,
     ESTIMATORS,
     Estimate,
-    EstimationError,
     Estimator,
     FeatureColumns,
     Priors,
@@ -29,7 +28,6 @@ from spectral_latent.estimation import (
     estimate,
     inside_templates,
     outside_templates,
-    relative_frequencies,
 )
 from spectral_latent.estimation._treebank import ColumnStore
 from spectral_latent.inference import tree_weights
@@ -290,26 +288,3 @@ def test_one_state_without_smoothing_is_the_plain_grammar(name: str, shape: str)
     expected = [math.prod(counts[rule] / totals[rule[0]] for rule in own) for own in rules]
     found = learnt_weights(SHAPES[shape], options_of(name, n_states=1, smoothing=None))
     np.testing.assert_allclose(found, expected, rtol=1e-7)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# What they tell
-
-
-@every_estimator
-def test_listeners_hear_of_every_stage_in_order(name: str) -> None:
-    heard: list[Progress] = []
-    estimate(cut(sample(), [50]), options_of(name, tolerance=0.0), listener=heard.append)
-    projected = [("features", 1, 3), ("features", 2, 3), ("features", 3, 3), ("projections", 1, 1)]
-    climbed = [("EM", done, 3) for done in range(4)]
-    expected = ([] if name == "em" else projected) + (climbed if isinstance(ESTIMATORS[name], EM) else [])
-    assert [(progress.stage, progress.done, progress.total) for progress in heard] == expected
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Errors
-
-
-def test_no_trees_have_no_relative_frequencies() -> None:
-    with pytest.raises(EstimationError, match="no trees"):
-        relative_frequencies(Counts.of_trees(columns([])))

@@ -35,13 +35,6 @@ def test_hashing_tells_apart_what_its_columns_tell_apart_together(rows: list[tup
     assert partition(merged.tolist()) == partition(rows)
 
 
-def test_hashing_scatters_by_splitmix64() -> None:
-    """The first two numbers of the generator's reference stream from the seed 0, whose states are 0 and a step."""
-    step = np.array([0x9E3779B97F4A7C15], dtype=np.uint64).view(np.int64)
-    assert hash_columns(np.zeros(1, dtype=np.int64)).view(np.uint64)[0] == 0xE220A8397B1DCDAF
-    assert hash_columns(step).view(np.uint64)[0] == 0x6E789E6AA1B965F4
-
-
 @given(treebanks)
 def test_templates_of_trees_are_the_same_in_every_treebank(trees: list[tuple]) -> None:
     together, alone = columns(trees), [columns([tree]) for tree in trees]

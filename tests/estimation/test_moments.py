@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from spectral_latent.estimation import LeafMoments, Moments, Priors, operators_from_moments, relative_frequencies
 from spectral_latent.estimation._moments import moments_from_counts
 from spectral_latent.estimation.clustering import state_counts
-from spectral_latent.operators import Counts, ObservableOperators, Tensor, Tensors
+from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.trees import Rules, SkeletalTrees
 from tests.oracles import (
     columns,
@@ -149,27 +149,6 @@ def test_moments_of_counts_are_sums_of_posteriors(trees: list[tuple], seed: int)
     np.testing.assert_allclose(found.outside[:, 1:], of_state * scale, **CLOSE)
     np.testing.assert_allclose(found.count, n)
     assert found.n_trees == len(trees)
-
-
-def test_moments_of_counts_in_factors_stay_in_factors() -> None:
-    """Whose second and third factors sum to one."""
-    trees = columns([(0, (0, 0), (0, 1))] * 8)
-    rng = np.random.default_rng(0)
-    first = rng.exponential(size=(2, 8))
-    second, third = rng.dirichlet(np.ones(8), size=(2, 2))
-    factors = Tensor(8 * first / first.sum(), second, third)
-    leaf = rng.exponential(size=(2, 8))
-    leaf *= 8 / leaf.sum(axis=1, keepdims=True)
-    rows = (np.full((1, 8), 1.0), leaf, np.empty((0, 8, 8)))
-    observed = Counts.of_trees(trees)
-    tables = [
-        Counts(trees.rules, np.array([8]), *rows, Tensors.of([tensor]))
-        for tensor in (factors, Tensor.of_dense(factors.to_dense()))
-    ]
-    in_factors, dense = (moments_from_counts(table, observed) for table in tables)
-    assert in_factors.binary[0].n_terms == 2
-    assert dense.binary[0].n_terms == 0
-    same_numbers(numbers_of(in_factors), numbers_of(dense), **CLOSE)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

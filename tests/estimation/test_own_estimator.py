@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import pytest
+from click.testing import CliRunner
 
 from spectral_latent import ConstituencyModel, GraphModel, LatentHMM, LatentTagger, load
 from spectral_latent._options import AtLeast
+from spectral_latent.cli import main
 from spectral_latent.constituency import ConstituencyOptions
 from spectral_latent.estimation import EM, Estimate, Estimator, Listener, Random, Treebank, silent
 from spectral_latent.sequence import HMMOptions, TaggerOptions
@@ -83,25 +84,13 @@ class OneStep(Estimator):
 """
 
 
-def test_commands_import_the_module_of_an_estimator(tmp_path: Path) -> None:
-    """From the working folder, which is not on the path of an installed command; in the processes of --jobs, too."""
+def test_commands_import_the_module_of_an_estimator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the working folder, which is not on the path of an installed command."""
     (tmp_path / "mine.py").write_text(MODULE)
-    text = "the dog saw a cat\n" * 200
-    train = "from mine import OneStep; from spectral_latent import ConstituencyModel\n"
-    train += "from spectral_latent.constituency import ConstituencyOptions\n"
-    train += "from tests.toy import toy_treebank\n"
-    train += "ConstituencyModel.train(toy_treebank(30), ConstituencyOptions(estimator=OneStep())).save('model')"
-    path = {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
-
-    command = "import sys; sys.path.remove(''); from spectral_latent.cli.command import run; run()"
-    for program, *arguments in ((train,), (command, "--import", "mine", "parse", "model", "--jobs", "2")):
-        done = subprocess.run(
-            [sys.executable, "-c", program, *arguments],
-            cwd=tmp_path,
-            env=os.environ | path,
-            input=text,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) == 200
+    monkeypatch.chdir(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.syspath_prepend(tmp_path)
+        MODELS["tags"](import_module("mine").OneStep()).save("model")
+    del sys.modules["mine"]
+    done = CliRunner().invoke(main, ["--import", "mine", "tag", "model"], input="the dog\n")
+    assert done.exit_code == 0 and sys.modules.pop("mine", None) is not None, done.output

@@ -18,7 +18,7 @@ from scipy.sparse.linalg import ArpackError, ArpackNoConvergence
 from threadpoolctl import threadpool_limits
 
 from spectral_latent.estimation import EstimatorOptions, FeatureColumns, Projection, Shard, svd
-from spectral_latent.estimation._projections import SymbolEvidence, states_for
+from spectral_latent.estimation._projections import SymbolEvidence
 from spectral_latent.estimation.svd import truncated_svd
 from spectral_latent.trees import SkeletalTrees
 from tests.oracles import columns
@@ -150,26 +150,6 @@ def test_where_arpack_gives_up_propack_goes_on(
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
 
 
-def long_matrix(seed: int) -> sparse.csr_array:
-    """60 by 100,000 numbers, of which some 6,000 are not zero, in columns that few share."""
-    rng = np.random.default_rng(seed)
-    row, column = rng.integers(60, size=6000), rng.integers(100_000, size=6000)
-    entries = rng.normal(size=6000) * 0.8 ** (column % 20)
-    return sparse.coo_array((entries, (row, column)), shape=(60, 100_000)).tocsr()
-
-
-@pytest.mark.parametrize("transposed", [False, True])
-def test_short_and_long_matrices_are_decomposed_as_numpy_does_without_their_empty_columns(transposed: bool) -> None:
-    matrix = long_matrix(0)
-    used = np.unique(matrix.indices)
-    u, sigma, v = truncated_svd(matrix.T.tocsr() if transposed else matrix, 8)
-    if transposed:
-        u, v = v, u
-    assert (u.shape, v.shape) == ((60, 8), (100_000, 8))
-    check_triplets(matrix[:, used].toarray(), (u, sigma, v[used]), 1e-10)
-    assert not np.delete(v, used, axis=0).any()
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Features
 
@@ -238,31 +218,6 @@ def test_the_cutoff_is_a_share_of_the_first_singular_value(copies: int, kept: in
     assert found == pytest.approx(sigma[:kept])
 
 
-@pytest.mark.parametrize("size", [12, 250])
-def test_the_sign_of_a_projection_is_settled(size: int) -> None:
-    """By dense and by iterative decompositions alike."""
-    features = latent_columns(1, 2500, size)
-    y, _, _ = projected(features, EstimatorOptions(n_states=8))
-    u = np.linalg.lstsq(by_definition(features.inside, 1.0), y, rcond=None)[0]  # y = φ U
-    assert u.shape[1] == 8
-    assert (u.sum(axis=0) >= -1e-8).all()
-
-
-@pytest.mark.parametrize(("true_states", "templates"), [(1, 1), (5, 150)])
-def test_directions_that_the_data_lack_are_dropped(true_states: int, templates: int) -> None:
-    """Templates that are exact functions of `true_states` states: Ω has that rank, whatever is asked for."""
-    rng = np.random.default_rng(0)
-    hidden = np.arange(2000) % true_states
-    maps = np.array([rng.permutation(true_states) for _ in range(2 * templates)])
-    rows = maps[:, hidden].T
-    y, z, sigma = projected(
-        FeatureColumns(rows[:, :templates], rows[:, templates:]), EstimatorOptions(n_states=16, cutoff=1e-6)
-    )
-    assert len(sigma) == true_states
-    assert z.T @ y / 2000 == pytest.approx(np.eye(true_states), abs=1e-8)
-    assert max(np.abs(y).max(), np.abs(z).max()) < 1e4
-
-
 @given(seeds)
 def test_features_that_were_not_seen_in_training_are_absent(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -284,12 +239,3 @@ def test_features_that_were_not_seen_in_training_are_absent(seed: int) -> None:
         np.testing.assert_allclose(rows, by_definition(side, None) * present @ matrix, atol=1e-9)
     nothing = projection.project(Shard.of(leaves(1), FeatureColumns(np.full((1, 2), 99), np.full((1, 2), 99))))
     assert not nothing.y.any() and not nothing.z.any()
-
-
-@given(st.integers(0, 10**6), st.integers(1, 64))
-def test_states_never_outgrow_their_evidence(count: int, states: int) -> None:
-    m = states_for(count, states)
-    assert 1 <= m <= states
-    assert m == 1 or count > 10
-    assert m == states or count < 100
-    assert states_for(count + 1, states) >= m

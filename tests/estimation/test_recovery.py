@@ -8,9 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from benchmarks.known_models import PROBLEMS, compare, slope
+from benchmarks.known_models import PROBLEMS, slope
 from spectral_latent.estimation import (
-    EM,
     Decomposition,
     EstimationError,
     EstimatorOptions,
@@ -21,7 +20,6 @@ from spectral_latent.estimation import (
     Progress,
     Projection,
     ProjectionOptions,
-    Random,
     Shard,
     Spectral,
     Treebank,
@@ -33,7 +31,6 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.estimation._moments import moments_from_counts
 from spectral_latent.estimation._recovery import (
-    common_factor,
     feature_rows,
     pivot_counts,
     recover_counts,
@@ -86,18 +83,6 @@ def test_the_parameters_of_a_population_are_recovered(number: int) -> None:
     assert error_of(ObservableOperators.probabilities_of(counts), model) < 1e-9
 
 
-def test_the_common_factor_of_tensors_is_found_where_children_have_fewer_states() -> None:
-    """Σ_h first_h ⊗ second_rh ⊗ third_rh with more terms than the second and third legs of most tensors are long."""
-    rng = np.random.default_rng(4)
-    first = rng.normal(size=(4, 4))
-    tensors = np.zeros((5, 4, 4, 4))
-    for r, (j, k) in enumerate([(3, 2), (2, 3), (4, 2), (3, 3), (2, 4)]):
-        tensors[r, :, :j, :k] = np.einsum("hi,hj,hk->ijk", first, rng.normal(size=(4, j)), rng.normal(size=(4, k)))
-    cosine = common_factor(tensors) @ (first / np.linalg.norm(first, axis=1, keepdims=True)).T
-    assert sorted(np.abs(cosine).argmax(axis=1)) == [0, 1, 2, 3]
-    assert np.abs(cosine).max(axis=1) == pytest.approx(np.ones(4), abs=1e-6)
-
-
 def test_a_symbol_whose_shares_would_be_negative_gets_its_pivots() -> None:
     """A treebank far from any factored model."""
     trees = columns([(0, (1, 0), (1, 1)), (0, (1, 1), (1, 0)), (0, (0, (1, 0), (1, 1)), (1, 2))] * 60)
@@ -122,23 +107,6 @@ def test_errors_fall_with_the_root_of_the_sample(number: int) -> None:
     options = replace(OPTIONS, n_states=problem.n_states)
     found = [[error_of(estimate(problem.treebank(n, 0), options).operators, problem.model)] for n in sizes]
     assert slope(sizes, np.array(found)) == pytest.approx(-0.5, abs=0.15)
-
-
-@pytest.mark.slow
-def test_spectral_probabilities_converge_and_those_of_as_many_clusters_do_not() -> None:
-    """Smoothing, scaling and cutoff as by default: their bias vanishes, that of hard clusters stays."""
-    found = dict(compare(PROBLEMS[:1], (2_000, 32_000), [0]))
-    assert found["spectral"][1, 0] < 0.05 < 0.3 < found["m clusters"][1, 0]
-    assert found["spectral"][1, 0] < 0.5 * found["spectral"][0, 0]
-
-
-def test_em_from_recovered_states_ends_as_high_as_the_best_of_random_starts() -> None:
-    treebank = PROBLEMS[0].treebank(500, seed=0)
-    m = PROBLEMS[0].n_states
-    starts = [OPTIONS.with_settings(n_states=m), *(Random(m, smoothing=None, seed=seed) for seed in range(3))]
-    climbs = (EM(start, iterations=200, tolerance=1e-4, state_smoothing=0.0) for start in starts)
-    recovered, *others = (climb.fit(treebank).objective[-1] for climb in climbs)
-    assert (recovered - max(others)) / 500 > -0.01
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -222,15 +190,6 @@ def test_the_numbers_of_states_of_known_models_are_found(number: int) -> None:
     assert (found == problem.n_states).all()
 
 
-def test_independent_features_have_one_state() -> None:
-    rng = np.random.default_rng(0)
-    n = 3000
-    leaves = [-1] * n
-    trees = SkeletalTrees.of([0] * n, left=leaves, right=leaves, terminal=rng.integers(0, 5, n), root=range(n))
-    features = FeatureColumns.of({"a": rng.integers(0, 9, n)}, {"b": rng.integers(0, 9, n)})
-    assert find_ranks(Treebank.of([Shard.of(trees, features)])).tolist() == [1]
-
-
 def test_as_many_trees_as_are_told_show_one_more_state() -> None:
     """Weights stand for numbers of trees: singular values stay, and the default cutoff falls."""
     (shard,) = PROBLEMS[0].treebank(300, 0).shards
@@ -246,25 +205,6 @@ def test_as_many_trees_as_are_told_show_one_more_state() -> None:
     for a, supported, kept, times in lowered:
         assert supported == 12 and kept == found[a] and times > 1.0
         assert states_of(0.99 * times)[0][a] == kept and states_of(1.01 * times)[0][a] > kept
-
-
-def test_a_test_of_ranks_tells_how_many_times_as_many_trees_would_do() -> None:
-    heard: list[Progress] = []
-    treebank = PROBLEMS[0].treebank(300, 0)
-    found = find_ranks(treebank, Spectral(n_states=3), listener=heard.append)
-    (told,) = [progress.lowered for progress in heard]
-    assert [own.kept for own in told] == found[found < 3].tolist() and len(told) > 0
-    assert all(own.times > 1.0 for own in told)
-
-
-def test_a_spectral_model_has_the_tested_numbers_of_states() -> None:
-    problem = PROBLEMS[10]
-    treebank = problem.treebank(2000, 1)
-    options = Spectral(n_states=12, smoothing=None, tested=True)
-    found = estimate(treebank, options).operators
-    assert (found.states == problem.n_states).all()
-    same = estimate(treebank, replace(options, tested=False, n_states=problem.n_states, cutoff=0.0)).operators
-    np.testing.assert_allclose(np.abs(found.leaf).sum(), np.abs(same.leaf).sum(), rtol=1e-6)
 
 
 def test_a_symbol_of_one_tree_has_one_state() -> None:
@@ -299,15 +239,6 @@ def redundant(arity: int) -> tuple[SkeletalTrees, FeatureColumns]:
     first, second = (np.where(of_a, rng.integers(3, size=n), 0) for _ in range(2))
     inner = {"x": first, "again": first, "leaf": skeletal.terminal, "y": np.where(of_a, second, 0)}
     return skeletal, FeatureColumns.of(inner, {"u": second, "once more": second, "v": np.where(of_a, first, 0)})
-
-
-def test_redundant_features_give_fewer_states_and_sound_numbers() -> None:
-    for arity in (1, 2):
-        operators = spectral(*redundant(arity), EstimatorOptions(n_states=9, smoothing=None))
-        packed = operators.packed
-        assert operators.states[1] <= 5
-        for array in (packed.root, packed.leaf, packed.unary, packed.data):
-            assert np.abs(array).max(initial=0.0) < 1e3
 
 
 def test_parameters_of_absurd_size_are_an_error() -> None:

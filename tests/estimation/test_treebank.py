@@ -69,11 +69,6 @@ def test_treebanks_without_trees_are_refused(shards: list[Shard]) -> None:
         Treebank.of(shards)
 
 
-def test_symbols_without_nodes_are_named() -> None:
-    with pytest.raises(EstimationError, match=r"symbols \[1, 2\] occur at no node; number symbols without gaps"):
-        Treebank.of([shard_of([(0, (3, 0), (3, 0))] * 3)])
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Columns in memory and in files
 
@@ -126,16 +121,3 @@ def test_files_are_gone_when_nothing_refers_to_them() -> None:
     assert all(path.exists() for path in found)  # a shard is still used
     del shard
     assert not any(path.parent.exists() for path in found)
-
-
-@given(treebanks)
-def test_a_shard_is_its_trees_and_features(trees: list[tuple]) -> None:
-    skeletal = columns(trees)
-    features = FeatureColumns.of(inside_templates(skeletal), outside_templates(skeletal))
-    store = ColumnStore(memory=0)
-    store.append(Shard.of(skeletal, features).columns)
-    for shard in (Shard.of(skeletal, features), Shard(*store)):
-        for name in ("symbol", "left", "right", "terminal", "root"):
-            np.testing.assert_array_equal(getattr(shard.trees, name), getattr(skeletal, name))
-        np.testing.assert_array_equal(shard.features.inside, features.inside)
-        np.testing.assert_array_equal(shard.features.outside, features.outside)

@@ -197,23 +197,6 @@ def test_the_beam_weighs_scores_by_the_frequency_of_symbols(seed: int, beam: flo
     assert (len(found) < len(beamed_items(operators, terminals, prior, 0.0))) == (beam > 0.0)
 
 
-def test_leaf_rules_that_are_not_used_are_as_if_they_were_not_there() -> None:
-    rng = np.random.default_rng(300)
-    operators, terminals = random_grammar(rng), rng.integers(0, N_TERMINALS, 5)
-    used = rng.random(len(operators.leaf)) < 0.8
-    grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
-    fewer = operators.with_leaf_rules(operators.rules.leaf[used], operators.leaf[used])
-    chart = prune_chart(grammar, leaves_of(operators, terminals, used), 0.0, 0.0)
-    other = spans_of(fewer, terminals, beam=0.0, threshold=0.0)
-    assert chart is not None and other is not None
-    one = SpanForest.of([chart])
-    rule = other.forest.rule.copy()
-    is_leaf = other.forest.left < 0
-    rule[is_leaf] = np.flatnonzero(used)[rule[is_leaf]]
-    for column, expected in zip(one.forest, other.forest._replace(rule=rule), strict=True):
-        np.testing.assert_array_equal(column, expected)
-
-
 def test_sentences_may_have_more_words_than_a_number_has_bits() -> None:
     """All edges are listed: their derivations have the probability of the whole chart."""
     operators = random_grammar(np.random.default_rng(5))
@@ -295,15 +278,3 @@ def test_permits_leave_the_derivations_of_what_they_permit(seed: int) -> None:
         forest = SpanForest.of([chart]).forest
         found = total_weight(operators, forest, inside(operators, forest))
         assert np.exp(found.log[0]) == pytest.approx(wanted, rel=1e-9)
-
-
-def test_permits_of_other_words_are_refused() -> None:
-    operators = random_grammar(np.random.default_rng(0))
-    grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
-    leaves = leaves_of(operators, np.zeros(3, dtype=np.int64))
-    few = Permits.all(2, N_SYMBOLS)
-    narrow = Permits.all(3, N_SYMBOLS - 1)
-    beyond = Permits(np.full(6, 1), np.ones((1, N_SYMBOLS), dtype=bool))
-    for permits in (few, narrow, beyond):
-        with pytest.raises(ValueError, match="permits"):
-            prune_chart(grammar, leaves, 0.0, 0.0, permits=permits)

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, SpanOptions
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
@@ -30,10 +29,9 @@ from spectral_latent.grammar import (
 )
 from spectral_latent.inference import SignedLog, check_forest, edge_marginals, inside, outside, tree_weights
 from spectral_latent.lexicon import Lexicon, LexiconOptions, WordCounts
-from spectral_latent.operators import Counts, ObservableOperators
+from spectral_latent.operators import Counts
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
 from tests.oracles import Tree, columns, leaves, numbers_of, same_numbers
-from tests.toy import toy_treebank
 
 S, A, B = 0, 1, 2  # a sentence, and two tags
 TAG_OF_SYMBOL = np.array([-1, 0, 1])
@@ -138,18 +136,6 @@ def test_leaf_rules_of_a_sentence_are_those_of_its_words(grammar: Grammar) -> No
             np.testing.assert_array_equal(operators.leaf[here], factor * whole.leaf[there])
 
 
-def test_a_grammar_with_unary_rules_has_no_charts(grammar: Grammar) -> None:
-    def with_a_chain(operators: ObservableOperators) -> ObservableOperators:
-        m = operators.root.shape[1]
-        rules = replace(operators.rules, unary=np.array([[S, A]]))
-        return replace(operators, rules=rules, unary=np.zeros((1, m, m)))
-
-    latent = CompactOperators.of(with_a_chain(grammar.operators))
-    chained = replace(grammar, coarse=with_a_chain(grammar.coarse), latent=latent)
-    with pytest.raises(ValueError, match="unary rules"):
-        chained.charts([["ant", "bat"]])
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Forests
 
@@ -236,16 +222,6 @@ def test_charts_of_a_batch_are_those_of_each_sentence(grammar: Grammar) -> None:
     assert limited.forest(limited.charts([])).weight().log.shape == (0,)
 
 
-def test_sentences_of_a_grammar_are_taken_in_any_order(grammar: Grammar) -> None:
-    sentences = [["ant", "bat"], ["both"], ["ape", "ant", "unheard"]]
-    taken = grammar.for_sentences(sentences).of_sentences(np.array([2, 0, 0]))
-    assert taken.start.tolist() == [0, 3, 5, 7]
-    of_each = grammar.for_sentences([sentences[2], sentences[0], sentences[0]])
-    vectors = [of.coarse.leaf[of.coarse.rules.leaf[:, 1] == word] for of in (taken, of_each) for word in of.words.word]
-    for one, other in zip(vectors[:7], vectors[7:], strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Weights
 
@@ -281,13 +257,6 @@ def test_weights_of_words_are_those_of_their_leaf_rules(grammar: Grammar) -> Non
     same(weights_of(sentence, placed([(S, (A, 0), (B, 0))])), expected)
 
 
-def test_what_is_unknown_has_weight_zero(grammar: Grammar) -> None:
-    trees: list[Tree] = [(S, (B, 2), (B, 2)), (S, (A, 0), (7, 2)), (7, (A, 0), (B, 2)), (S, (A, 0), (B, 2)), (S, 0)]
-    weight = weights_of(grammar.for_sentences(words_of(trees)), placed(trees))
-    assert weight.sign.tolist() == [0, 0, 0, 1, 0]
-    assert np.isneginf(weight.log[[0, 1, 2, 4]]).all()
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Sums over trees, and judges
 
@@ -313,19 +282,3 @@ def test_sums_of_trees_make_the_grammar_that_all_trees_make() -> None:
     trees = Forest.of_trees(columns(SENTENCES), start.operators.rules)
     before, after = (tree_weights(grammar.operators, trees).log.sum() for grammar in (start, found[0]))
     assert after == pytest.approx(before, abs=0.2)  # one iteration of EM after many
-
-
-def test_trees_of_weight_zero_are_not_there_for_judges_either() -> None:
-    estimator = EstimatorOptions("clusters-em", n_states=2, iterations=1)
-    options = ConstituencyOptions(estimator, spans=SpanOptions(folds=2, iterations=3))
-    trees = toy_treebank(40)
-    expected = ConstituencyModel.train(trees[:20], options)
-    found = ConstituencyModel.train(trees, options, weights=[1.0] * 20 + [0.0] * 20)
-    assert expected.spans is not None and found.spans is not None
-    np.testing.assert_allclose(found.spans.weights, expected.spans.weights)
-
-
-@pytest.mark.parametrize("tags", [np.array([10**6, 0]), np.array([-5, 0]), np.array([0])])
-def test_tags_that_do_not_exist_are_refused(grammar: Grammar, tags: np.ndarray) -> None:
-    with pytest.raises(ValueError, match="tags of words"):
-        grammar.charts([["unheard", "of"]], tags)

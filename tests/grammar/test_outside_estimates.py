@@ -82,17 +82,6 @@ def test_a_symbol_may_stand_beside_any_tag() -> None:
     assert found.beside[0] == pytest.approx(0.99 * before + 0.01 * prior / over_words, rel=1e-6)
 
 
-def test_symbols_that_are_in_no_tree_are_in_no_chart() -> None:
-    """Trees may weigh nothing, and so may their symbols."""
-    binary = {(0, 2, 3): 1.0, (1, 2, 3): 1.0}
-    operators = one_state(4, {0: 1.0}, {(2, 2): 1.0, (3, 3): 1.0}, binary)
-    prior = np.array([1.0, 0.0, 1.0, 1.0]) / 3
-    grammar, leaves = CoarseGrammar.of(operators, prior), leaves_of(operators, np.array([2, 3]))
-    estimates = OutsideEstimates.compute(Neighbours.compute(operators, prior, np.array([-1, -1, 0, 1])), leaves, 1e-5)
-    found = scores_of(inside_chart(grammar, leaves, 0.0, 1 << 20, estimates=estimates), 2)
-    assert sorted(found) == [(0, 0, 2), (2, 0, 1), (3, 1, 2)]
-
-
 def chain(rng: np.random.Generator, n_tags: int, n_words: int) -> tuple[ObservableOperators, np.ndarray, np.ndarray]:
     """A Markov chain of tags as a grammar: the rest from tag t on is t and a rest, or t alone.
 

@@ -136,20 +136,6 @@ def test_tags_are_those_that_a_word_may_have() -> None:
     assert 0.0 < words[0] < tags[0] and 0.0 < words[1] < tags[1]
 
 
-def test_pruning_loses_little_and_never_looks_ahead() -> None:
-    model = small(4, [2, 3, 2], 0.45)
-    words = np.random.default_rng(0).integers(0, 2, 12).tolist()
-    exact = computed(model, words)
-    lost = []
-    for threshold in (0.02, 0.1, 0.3):
-        pruned = computed(model, words, threshold)
-        assert (pruned.words <= exact.words + 1e-12).all()
-        lost.append(exact.words[-1] - pruned.words[-1])
-        shorter = computed(model, words[:7], threshold)
-        np.testing.assert_allclose(shorter.words, pruned.words[:8], rtol=1e-12, atol=1e-12)
-    assert 0.0 < lost[0] < lost[1] < lost[2] and lost[0] < 0.3
-
-
 def test_nothing_underflows() -> None:
     """S → S S (q) | a over 150 words, whose trees are counted by Catalan numbers C: p(n words) = C(n-1) q^(n-1) p^n."""
     q = 0.001
@@ -163,21 +149,6 @@ def test_nothing_underflows() -> None:
     np.testing.assert_allclose(found.sentence, log[149], rtol=1e-9)
 
 
-def test_words_that_cannot_follow_are_infinitely_surprising() -> None:
-    rules = {"leaf": [(1, 0), (2, 1)], "unary": [], "binary": [(0, 1, 2)]}
-    model = random_lpcfg(np.random.default_rng(0), [1, 2, 2], rules)
-    model.pi[:] = [np.ones(1), np.zeros(2), np.zeros(2)]
-    coarse = random_lpcfg(np.random.default_rng(0), [1, 1, 1], rules)
-    coarse.pi[:] = [np.ones(1), np.zeros(1), np.zeros(1)]
-    found = computed(model, [0, 0, 1], coarse=coarse).surprisal("bits", ALL_SEEN)
-    np.testing.assert_allclose(found.total, [0.0, np.inf, np.inf], atol=1e-12)
-    following = computed_next_words(model, [0, 0, 1], coarse=coarse)
-    np.testing.assert_allclose(following[:2], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], atol=1e-12)
-    assert np.isnan(following[2:]).all()
-    assert found.end == np.inf
-    assert computed(model, [0, 1], coarse=coarse).surprisal("bits", ALL_SEEN[:2]).end == pytest.approx(0.0)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Grammars over words
 
@@ -186,19 +157,6 @@ def test_words_that_cannot_follow_are_infinitely_surprising() -> None:
 def grammar() -> Grammar:
     options = replace(OPTIONS, estimator=EstimatorOptions("clusters-em", n_states=2), threshold=0.0)
     return training(options).estimate()
-
-
-def test_next_words_of_a_lexicon(grammar: Grammar) -> None:
-    """Known words have the probability that their surprisal says, and all words and the end have one together."""
-    words = ["ant", "zebra", "bat"]
-    following = grammar.next_words(words).following
-    np.testing.assert_allclose(following.sum(axis=1), 1.0, rtol=1e-12)
-    before = grammar.prefixes(words).words
-    for j in range(3):
-        for x, name in enumerate(grammar.lexicon.words):
-            if following[j, x] > 0.0:  # not a rare word, for which its signature stands
-                after = grammar.prefixes([*words[:j], name]).words[-1]
-                np.testing.assert_allclose(following[j, x], np.exp(after - before[j]), rtol=1e-9)
 
 
 @pytest.mark.parametrize("threshold", [0.05, 0.3, 0.9])

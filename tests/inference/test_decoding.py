@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.inference import n_best_derivations
-from spectral_latent.trees import Forest, SkeletalTrees
+from spectral_latent.trees import Forest
 from tests.oracles import Lpcfg, Parsed, best_derivation, cky_forest, derivations, nested, random_lpcfg, spans
 
 seeds = st.integers(0, 2**32 - 1)
@@ -88,16 +88,3 @@ def test_ties_go_to_the_first_edge_and_the_first_root() -> None:
         every = [found.edges.tolist() for found in n_best_derivations(roots, np.zeros(7), 9)]
         assert [found.edges.tolist() for found in n_best_derivations(roots, np.zeros(7), 1)] == every[:1]
     assert every == [[1, 5], [2, 5], [3, 6], [4, 6], [3], [4], [1], [2]]
-
-
-def test_derivations_of_a_chain_of_10_000_steps_do_not_recurse() -> None:
-    n = 10_000
-    skeletal_symbol = np.zeros(n, dtype=int)
-    left = np.arange(-1, n - 1)
-    terminal = np.r_[0, np.full(n - 1, -1)]
-    chain = SkeletalTrees.of(skeletal_symbol, left=left, right=np.full(n, -1), terminal=terminal, root=[n - 1])
-    forest = Forest.of_trees(chain, chain.rules)
-    for derivation in (best_derivation(forest, np.ones(n)), *n_best_derivations(forest, np.ones(n), 2)):
-        assert derivation is not None
-        assert derivation.score == n
-        assert derivation.tree(forest, chain.rules).left.tolist() == left.tolist()

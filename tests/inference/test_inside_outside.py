@@ -108,15 +108,6 @@ def _absolute(model: Lpcfg) -> Lpcfg:
     return Lpcfg(model.states, [np.abs(vector) for vector in model.pi], *tables)
 
 
-def test_weight_of_any_magnitude_keeps_its_sign_and_its_logarithm() -> None:
-    weight = SignedLog.from_scaled(np.array([0.5, -0.75, 0.0, 1.0]), np.array([-(10**6), 10**6, 5, 0]))
-    assert weight.sign.tolist() == [1, -1, 0, 1]
-    assert weight.log[:2] == pytest.approx(
-        [math.log(0.5) - 10**6 * math.log(2), math.log(0.75) + 10**6 * math.log(2)], rel=1e-14
-    )
-    assert weight.log[2:].tolist() == [-np.inf, 0.0]
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Packed forests
 
@@ -202,30 +193,6 @@ def test_factors_are_numbers_above_zero_one_for_each_item_and_roots_stay(wrong: 
     for keep in (np.zeros(forest.n_items, dtype=bool), np.ones(1, dtype=bool)):
         with pytest.raises(ValueError):
             forest.restrict(keep)
-
-
-@pytest.mark.parametrize("factored", [True, False])
-def test_many_split_points_of_one_rule_equal_their_sum_one_by_one(factored: bool) -> None:
-    """A single rule a → a a: every item's edges are one run, up to 24 split points long."""
-    rng = np.random.default_rng(8)
-    m, n = 5, 25
-    parts = tuple(rng.exponential(size=(3, m)) for _ in range(3))
-    dense = np.einsum("na,nb,nc->abc", *parts)
-    model = Lpcfg(
-        [m], [np.ones(m)], {(0, 0): rng.exponential(size=m)}, {}, {(0, 0, 0): dense},
-        {(0, 0, 0): parts} if factored else {},
-    )  # fmt: skip
-    operators, parsed = model.operators(), cky_forest(model, [[0] * n])
-    assert (operators.packed.terms[0] > 0) == factored
-    alpha = {1: model.q[0, 0]}  # by width: all words are alike
-    for width in range(2, n + 1):
-        alpha[width] = sum(np.einsum("abc,b,c->a", dense, alpha[k], alpha[width - k]) for k in range(1, width))
-    weight = total_weight(operators, parsed.forest, inside(operators, parsed.forest))
-    assert weight.log == pytest.approx([np.log(alpha[n].sum())], rel=1e-12)
-    mu = posteriors(operators, parsed.forest)
-    widths = np.array([j - i for _, (_, i, j) in parsed.items])
-    assert mu[widths == 1] == pytest.approx(np.ones(n))  # every tree has every leaf
-    assert mu.sum() == pytest.approx(2 * n - 1)  # and 2n - 1 nodes
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -318,28 +285,6 @@ def test_an_edge_of_weight_zero_does_not_hide_a_small_one() -> None:
     assert posteriors(operators, forest) == pytest.approx([1.0] * 301 + [0.0, 1.0])
 
 
-def test_edges_of_a_long_chain_neither_under_nor_overflow() -> None:
-    """A chain of 20,000 nodes whose weights are near 10^±200: every marginal is one."""
-    n = 20_000
-    spine = np.arange(n)  # 0 → x, 1 → 0, then 1 → 1 all the way up
-    forest = Forest(
-        symbol=np.minimum(spine, 1),
-        start=np.arange(n + 1),
-        rule=np.where(spine < 2, 0, 1),
-        left=spine - 1,
-        right=np.full(n, -1),
-        root=np.array([n - 1]),
-        component=np.array([0]),
-    )
-    rules = Rules(np.array([[0, 0]]), np.array([[1, 0], [1, 1]]), np.empty((0, 3), dtype=np.int64))
-    for size in (1e-200, 1e200):
-        numbers = np.array([[0.0], [size]]), np.array([[size]]), np.full((2, 1, 1), size)
-        operators = ObservableOperators(rules, np.ones(2, dtype=np.int64), *numbers, [])
-        inside_vectors = inside(operators, forest)
-        outside_vectors = outside(operators, forest, inside_vectors)
-        assert edge_marginals(operators, forest, inside_vectors, outside_vectors) == pytest.approx(1.0, rel=1e-9)
-
-
 def test_items_belong_to_the_component_of_the_next_root() -> None:
     trees = SkeletalTrees.of(
         [0, 0, 1, 2, 0], left=[-1, -1, -1, 1, -1], right=[-1, -1, -1, 2, -1], terminal=[0, 0, 0, -1, 0], root=[0, 3, 4]
@@ -417,18 +362,3 @@ def test_counts_are_derivatives_of_log_z(factored: bool) -> None:
             assert count == pytest.approx(slope(operators, forest, name, at), abs=1e-7), (name, at)
     if factored:
         assert found.binary.terms.any()
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Size
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Edges
-
-
-def test_the_first_component_without_a_derivation_is_named() -> None:
-    model = positive(0, rules_of([(0, (1, 0), (2, 1))]), factored=False)
-    trees = columns([(0, (1, 0), (2, 1)), (0, (2, 1), (1, 0)), (0, (2, 1), (1, 0))])
-    with pytest.raises(ValueError, match="component 2 has no derivation of positive probability"):
-        expected_counts(model.operators(), Forest.of_trees(trees, model.rules()))

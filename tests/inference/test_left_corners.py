@@ -56,18 +56,3 @@ def test_left_descendants_of_the_root() -> None:
     for a, m in enumerate(model.states):
         np.testing.assert_allclose(corners.total[a, :m], total[a], rtol=1e-8)
         np.testing.assert_allclose(corners.first[a, :m], first[a], rtol=1e-8)
-
-
-def test_items_are_checked() -> None:
-    corners = LeftCorners.compute(branching(0.25))
-    forward = np.ones((1, 1, 1))
-    zero = np.zeros(1, dtype=np.int64)
-    inside = np.ones((1, 1))
-    assert corners.after(forward, zero, zero, inside).shape == (1, 1)
-    for wrong in (
-        (forward, zero + 1, zero, inside),
-        (forward, zero, zero - 1, inside),
-        (forward, zero, zero, inside.T[:0]),
-    ):
-        with pytest.raises(ValueError, match="items"):
-            corners.after(*wrong)

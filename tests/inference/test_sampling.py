@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spectral_latent.estimation import relative_frequencies
-from spectral_latent.inference import collapse, mean_node_counts, sample_trees
-from spectral_latent.operators import Counts, ObservableOperators, Tensor, Tensors
+from spectral_latent.inference import mean_node_counts, sample_trees
+from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.trees import Rules
 from tests.oracles import change_basis
 
@@ -55,24 +54,6 @@ def test_states_and_rules_are_as_frequent_as_they_are_probable() -> None:
         assert (np.abs(counts / visits - exact) <= 5 * error + 1e-12).all()
 
 
-def test_deep_trees() -> None:
-    """A chain of 5,000 nodes on average, to the right."""
-    rules = Rules(np.array([[0, 0], [1, 1]]), np.empty((0, 2), dtype=np.int64), np.array([[0, 1, 0]]))
-    operators = ObservableOperators(
-        rules,
-        np.array([1, 1]),
-        root=np.array([[1.0], [0.0]]),
-        leaf=np.array([[0.0004], [1.0]]),
-        unary=np.empty((0, 1, 1)),
-        binary=[Tensor(np.array([[0.9996]]), np.ones((1, 1)), np.ones((1, 1)))],
-        probabilities=True,
-    )
-    trees = sample_trees(operators, 3, np.random.default_rng(1), max_nodes=100_000).trees
-    assert trees.n_nodes > 3_000
-    with pytest.raises(ValueError, match="more than 50 nodes"):
-        sample_trees(operators, 3, np.random.default_rng(1), max_nodes=50)
-
-
 def test_only_probabilities_are_sampled_from() -> None:
     grammar, rng = random_grammar(), np.random.default_rng(0)
     for changed in (
@@ -117,16 +98,6 @@ def test_mean_node_counts_are_the_means_of_a_sample() -> None:
     np.add.at(counts, (trees.tree, trees.symbol, states), 1)
     error = counts.std(axis=0) / np.sqrt(n)
     assert (np.abs(counts.mean(axis=0) - mean_node_counts(growing_grammar())) <= 4.5 * error).all()
-
-
-def test_the_collapsed_grammar_has_the_relative_frequencies_of_a_sample() -> None:
-    trees = sample_trees(growing_grammar(), 20_000, np.random.default_rng(1)).trees
-    counted, exact = relative_frequencies(Counts.of_trees(trees)), collapse(growing_grammar())
-    reached = MEANS_RULES.leaf[:, 0] < 2
-    assert counted.leaf == pytest.approx(exact.leaf[reached], abs=0.01)
-    assert counted.unary == pytest.approx(exact.unary[:1], abs=0.01)
-    for ours, theirs in zip(counted.binary, exact.binary, strict=True):
-        assert ours.to_dense() == pytest.approx(theirs.to_dense(), abs=0.01)
 
 
 def test_what_has_no_mean_node_counts() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import unicodedata
 
 import pytest
@@ -48,17 +47,6 @@ words = st.one_of(
 def test_signatures_are_a_shape_and_shorter_and_shorter_suffixes(word: str, shape: str, suffix: str) -> None:
     """A shape has up to six classes; what begins with a digit has no suffix."""
     assert list(signatures(word)) == [*((shape, suffix[at:]) for at in range(len(suffix))), (shape,), ()]
-
-
-@given(words)
-def test_signatures_go_from_fine_to_the_one_that_all_words_share(word: str) -> None:
-    found = signatures(word)
-    assert found[-1] == ()
-    assert len(found) == len(set(found)) <= DEPTH
-    assert [len(signature) for signature in found] == sorted((len(s) for s in found), reverse=True)
-    for fine, coarse in itertools.pairwise(found[:-1]):
-        assert fine[0] == coarse[0]
-        assert len(coarse) == 1 or fine[1][1:] == coarse[1]
 
 
 vocabularies = st.lists(words, max_size=12).map(lambda found: [*found, "seed"])

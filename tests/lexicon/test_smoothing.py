@@ -147,33 +147,6 @@ def test_emissions_are_those_of_the_formulas(
         assert found[pair] == pytest.approx(expected[pair], rel=1e-9, abs=1e-11)
 
 
-@given(st.text(max_size=10), counts)
-def test_every_word_has_a_terminal_with_a_rule(word: str, count: dict[tuple[int, int], int]) -> None:
-    words, count = relabelled(count)
-    lexicon = Lexicon(words)
-    rules, total = EmissionSmoothing(lexicon, LexiconOptions(), np.arange(N_SYMBOLS))(moments_of(count, 0, 0))
-    covered = set(rules[:, 1].tolist())
-    assert lexicon.terminal(word) in covered
-    assert lexicon.unknown in covered
-    assert covered == set(range(len(lexicon.terminals)))
-    assert (total > 0).all()
-
-
-def test_shares_are_added_up_over_words_before_small_ones_are_left_out() -> None:
-    """A word seen ten times and ninety seen once, of one symbol: together they are all the evidence there is."""
-    lexicon = Lexicon([f"w{i}x" for i in range(91)])
-    options = LexiconOptions(tag_strength=0.0, min_expected=0.05)
-    moments = moments_of({(0, x): 1 if x else 10 for x in range(91)}, 0, 0)
-    rules, total = EmissionSmoothing(lexicon, options, np.arange(N_SYMBOLS))(moments)
-    assert total[rules[:, 1] == lexicon.unknown] == pytest.approx(np.ones((1, 1)))
-
-
-def test_back_offs_can_be_switched_off() -> None:
-    moments = moments_of({(0, 0): 100, (1, 1): 1}, 0, 0)
-    _, total = EmissionSmoothing(Lexicon(["the", "CAT"]), LexiconOptions(back_off_strength=0.0), np.arange(4))(moments)
-    assert np.isfinite(total).all()
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Spellings
 

@@ -14,7 +14,7 @@ from spectral_latent import GraphModel, LatentHMM, LatentTagger, LatentTreeModel
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, PhraseConstraints
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.model import Parse, Parses, Partial
+from spectral_latent.model import Partial
 from spectral_latent.model.parts import Parts
 from spectral_latent.sequence import HMMOptions, TaggerOptions
 from spectral_latent.trees import MISSING
@@ -118,12 +118,6 @@ def test_missing_observations_are_filled_in_by_falling_probability() -> None:
     total = np.exp(model.log_probabilities([pair("z", MISSING)]))[0]
     assert sum(np.exp(parse.log) for parse in found) == pytest.approx(total)
     assert list(model.parse_all([pair("z", MISSING)] * 2, 5))[1][0].log == found[0].log
-
-
-def test_a_parse_whose_estimate_is_zero_has_no_share() -> None:
-    tree = Phrase("A", ("a",))
-    parses = Parses([Parse(tree, 1, -1.0), Parse(tree, 0, 0.0), Parse(tree, -1, 0.0)])
-    assert parses.shares == [1.0, 0.0, 0.0]
 
 
 def test_parts_of_one_sentence() -> None:

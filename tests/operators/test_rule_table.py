@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators, Tensor
-from spectral_latent.trees import Forest, Rules, SkeletalTrees
+from spectral_latent.trees import Forest, SkeletalTrees
 from tests.oracles import (
     Lpcfg,
     Numbers,
@@ -111,17 +111,6 @@ def test_sums_of_tables_have_the_rules_of_both(some: list[tuple], others: list[t
     same_numbers(numbers_of(theirs), second)
 
 
-@pytest.mark.parametrize("states", [[4, 2, 5], [4, 1, 3], [4, 1, 6]])
-def test_tables_of_other_states_cannot_be_added(states: list[int]) -> None:
-    trees = [(0, (1, 0), (2, 0))]
-    table = random_table(trees, 0)
-    numbers = random_numbers(np.random.default_rng(0), states, rules_of(trees)).operators()
-    other = Counts(numbers.rules, numbers.states, numbers.root, numbers.leaf, numbers.unary, numbers.binary)
-    for one, two in ((table, other), (other, table)):
-        with pytest.raises(ValueError, match=r"states cannot be added"):
-            one + two
-
-
 @given(treebanks, seeds)
 def test_expected_counts_keep_their_numbers_when_factors_are_normalised(trees: list[tuple], seed: int) -> None:
     """Terms that no tree uses count nothing; sums of counts have sums of log-likelihoods."""
@@ -175,15 +164,6 @@ def test_other_leaf_rules_leave_all_else_as_it_is(trees: list[tuple], seed: int)
         np.testing.assert_array_equal(array, leaf if name == "leaf" else getattr(operators.packed, name))
     np.testing.assert_array_equal(changed.rules.leaf, rules)
     assert operators.rules.leaf is not changed.rules.leaf and len(operators.leaf) == len(operators.rules.leaf)
-
-
-@pytest.mark.parametrize("rules", [[[1, 0]], [[0, 0, 0]], [[0.0, 0.0]], [[0, 0], [0, 1]]])
-def test_other_leaf_rules_that_do_not_fit_are_refused(rules: list[list[int]]) -> None:
-    own = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.empty((0, 3), int))
-    operators = ObservableOperators(own, np.array([1]), np.ones((1, 1)), np.ones((1, 1)), np.empty((0, 1, 1)), [])
-    for changed, leaf in ((rules, np.ones((1, 1))), ([[0, 0]], np.ones((1, 1), dtype=np.float32))):
-        with pytest.raises(ValueError, match="leaf rules"):
-            operators.with_leaf_rules(np.array(changed), leaf)
 
 
 def test_what_compiled_code_trusts_cannot_be_written_to() -> None:

@@ -119,15 +119,6 @@ def test_packing_loses_nothing(seed: int, size: int) -> None:
         np.testing.assert_array_equal(getattr(again, name), getattr(packed, name))
 
 
-def test_tensors_are_a_sequence() -> None:
-    packed = Tensors.of(random_tensors(np.random.default_rng(0), 5)[0])
-    for found, wanted in ((packed[-2], packed[3]), (packed[1::2][1], packed[3])):
-        np.testing.assert_array_equal(found.to_dense(), wanted.to_dense())
-    for r in (5, -6):
-        with pytest.raises(IndexError):
-            packed[r]
-
-
 @given(seeds, st.integers(1, 6))
 def test_the_matrix_of_a_tensor_maps_its_pair_space_to_the_parent(seed: int, size: int) -> None:
     rng = np.random.default_rng(seed)
@@ -140,31 +131,10 @@ def test_the_matrix_of_a_tensor_maps_its_pair_space_to_the_parent(seed: int, siz
         assert list(packed.matrices())[r] @ pair == pytest.approx(expected, **CLOSE)
 
 
-def test_no_tensors_are_an_empty_sequence() -> None:
-    for empty in (Tensors.of([]), Tensors.scalars(np.zeros(0))):
-        assert list(empty) == []
-        assert (empty.offset.tolist(), len(empty.data), len(empty.widths)) == ([0], 0, 0)
-
-
-@pytest.mark.parametrize(
-    ("shapes", "terms", "size"),
-    [([[2, 2, 2]], [0], 7), ([[2, 2, 2]], [-1], 8), ([[2, 2, 2]], [0, 0], 16), ([[2, 2]], [0], 4)],
-)
-def test_sizes_that_do_not_add_up_are_refused(shapes: list, terms: list, size: int) -> None:
-    with pytest.raises(ValueError, match="tensors"):
-        Tensors(np.array(shapes), np.array(terms), np.zeros(size))
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Low-rank tensors, against closed forms and exact mixtures
 
 larger_shapes = st.tuples(*[st.integers(3, 7)] * 3)  # a term is smaller than the tensor
-
-
-def divergence(full: np.ndarray, near: np.ndarray) -> float:
-    """D: what the terms are to make small."""
-    some = full > 0
-    return float((full[some] * np.log(full[some] / near[some])).sum() - full.sum() + near.sum())
 
 
 def mixture(rng: np.random.Generator, shape: tuple[int, ...], n: int, peaked: float = 0.3) -> Tensor:
@@ -194,12 +164,6 @@ def test_terms_with_no_index_in_common_are_found(n: int) -> None:
     assert near.to_dense() == pytest.approx(exact, abs=1e-9)
 
 
-@pytest.mark.parametrize("n", [2, 3])
-def test_mixtures_of_peaked_distributions_are_all_but_found(n: int) -> None:
-    exact = mixture(np.random.default_rng(n), (12, 12, 12), n).to_dense()
-    assert divergence(exact, low_rank(exact, n)) < 0.01 * divergence(exact, low_rank(exact, 1))
-
-
 @given(seeds, larger_shapes, st.integers(1, 8), st.integers(1, 4))
 def test_sums_of_the_parents_states_stay(seed: int, shape: tuple[int, int, int], n: int, rank: int) -> None:
     full = mixture(np.random.default_rng(seed), shape, n, peaked=1.0).to_dense()
@@ -207,17 +171,6 @@ def test_sums_of_the_parents_states_stay(seed: int, shape: tuple[int, int, int],
     assert near.sums() == pytest.approx(full.sum(axis=(1, 2)), rel=1e-9)
     assert near.n_terms <= rank or near.dense is not None
     assert min(factor.min(initial=0.0) for factor in (near.first, near.second, near.third)) >= 0.0
-
-
-def test_what_would_not_be_smaller_stays() -> None:
-    tensor = Tensor.of_dense(np.ones((4, 4, 4)))
-    assert low_rank_tensor(tensor, 6) is tensor  # 6 · 12 numbers instead of 64
-    assert low_rank_tensor(tensor, 5).n_terms == 1
-
-
-def test_negative_numbers_are_refused() -> None:
-    with pytest.raises(ValueError, match="negative numbers"):
-        low_rank_tensor(Tensor.of_dense(-np.ones((4, 4, 4))), 1)
 
 
 def grammar(seed: int) -> ObservableOperators:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -12,20 +13,140 @@ from hypothesis import strategies as st
 
 from benchmarks.papers.observable import estimate_corrected_operators, estimate_paper_operators
 from benchmarks.papers.observations import Observations, embed_by_arcs
+from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import FloatArray
-from tests.dependency.trees import (
-    Sentence,
-    children,
-    estimates,
-    every_shape,
-    random_model,
-    random_tree,
-)
+from spectral_latent.trees import FloatArray, Forest, SkeletalTrees
+from tests.dependency.trees import Heads, children, projective_trees, random_tree, star
+from tests.oracles import Tree, columns
 
+Sentence = tuple[tuple[int, ...], Heads]  # words, heads
 K, V = 3, 6
 Estimator = Callable[[Observations, FloatArray], ObservableOperators]
 ESTIMATORS: list[Estimator] = [estimate_paper_operators, estimate_corrected_operators]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The model
+
+
+class LatentTrees(NamedTuple):
+    """p(words | tree) of Dhillon et al. (2012), equation 2.
+
+    initial: (k,) of the root.  left, right: (k, k) p(child's state | parent's), the child by rows.
+    emission: (V, k) p(x | state).
+    """
+
+    initial: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    emission: np.ndarray
+
+    def states(self, heads: Heads) -> np.ndarray:
+        """p(h_1 ... h_n | tree), (k,) * n."""
+        n, k = len(heads), len(self.initial)
+
+        def over(factor: np.ndarray, *words: int) -> np.ndarray:
+            return factor.reshape([k if word in words else 1 for word in range(1, n + 1)])
+
+        joint = np.ones((k,) * n)
+        for word, head in enumerate(heads, start=1):
+            if not head:
+                joint = joint * over(self.initial, word)
+            elif word < head:
+                joint = joint * over(self.left, word, head)
+            else:
+                joint = joint * over(self.right.T, head, word)
+        return joint
+
+    def sentences(self, heads: Heads) -> np.ndarray:
+        """p(x_1 ... x_n | tree) of every sentence, (V,) * n."""
+        table = self.states(heads)
+        for _ in heads:
+            table = np.tensordot(table, self.emission, (0, 1))  # the first word's states leave, its words come last
+        return table
+
+    def probability(self, sentence: Sentence) -> float:
+        """Σ_h p(h | tree) Π_j p(x_j | h_j)."""
+        words, heads = sentence
+        joint = self.states(heads)
+        for x in words:
+            joint = np.tensordot(self.emission[x], joint, (0, 0))
+        return float(joint)
+
+    def population(self, rng: np.random.Generator, longest: int = 4) -> Observations:
+        """All sentences over all projective trees of up to so many words, which occur at random rates."""
+        sentences: list[Sentence] = []
+        weights: list[float] = []
+        for heads in itertools.chain(*(projective_trees(n) for n in range(1, longest + 1))):
+            table = rng.exponential() * self.sentences(heads)
+            sentences += [(words, heads) for words in np.ndindex(*table.shape)]
+            weights += table.ravel().tolist()
+        return Observations.of(sentences, len(self.emission), weights)
+
+
+def random_model(rng: np.random.Generator, k: int, v: int, *, stationary: bool) -> LatentTrees:
+    """Random probabilities; if stationary, every word of every tree has the root's distribution over states."""
+    initial = rng.dirichlet(np.full(k, 3.0))
+    emission = rng.dirichlet(np.full(v, 0.5), k).T
+    if not stationary:
+        left, right = (rng.dirichlet(np.full(k, 0.7), k).T for _ in range(2))
+        return LatentTrees(initial, left, right, emission)
+    left, right = (_with_margins(rng.exponential(size=(k, k)) ** 2, initial) / initial for _ in range(2))
+    return LatentTrees(initial, left, right, emission)
+
+
+def _with_margins(joint: np.ndarray, margin: np.ndarray) -> np.ndarray:
+    """The joint distribution nearest to this one whose margins are both the given one (Sinkhorn)."""
+    for _ in range(3000):
+        joint = joint * (margin / joint.sum(axis=1))[:, None]
+        joint = joint * (margin / joint.sum(axis=0))
+    return joint
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# As s-trees of two symbols: 0 a head with what hangs from it so far, 1 the same with a right child still to come
+
+
+def s_tree(sentence: Sentence) -> Tree:
+    """Head outward: right children, the closest first, then left ones."""
+    words, heads = sentence
+
+    def under(word: int) -> Tree:
+        left, right = children(heads, word)
+        chain: Tree = (int(bool(right)), words[word - 1])
+        for number, child in enumerate(right, start=1):
+            chain = (int(number < len(right)), chain, under(child))
+        for child in left:
+            chain = (0, under(child), chain)
+        return chain
+
+    return under(heads.index(0) + 1)
+
+
+def s_trees(sentences: Iterable[Sentence]) -> SkeletalTrees:
+    return columns(s_tree(sentence) for sentence in sentences)
+
+
+def estimates(operators: ObservableOperators, sentences: Sequence[Sentence]) -> np.ndarray:
+    """p̂ of each sentence."""
+    weight = tree_weights(operators, Forest.of_trees(s_trees(sentences), operators.rules))
+    return weight.sign * np.exp(weight.log)
+
+
+def every_shape(rng: np.random.Generator, v: int) -> list[Sentence]:
+    """Random words on all projective trees up to 4 words, words with up to three children on each side, and others."""
+
+    def trees() -> Iterator[Heads]:
+        for n in range(1, 5):
+            yield from projective_trees(n)
+        yield from itertools.starmap(star, itertools.product(range(4), repeat=2))
+        yield from (random_tree(rng, n) for n in (5, 6, 7) for _ in range(20))
+
+    return [(tuple(rng.integers(0, v, len(heads)).tolist()), heads) for heads in trees()]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Cases
 
 
 class Case:
@@ -155,11 +276,3 @@ def test_a_weight_is_how_often_a_sentence_occurs(estimator: Estimator) -> None:
     one = estimates(estimator(Observations.of(sentences, V, times), u), sentences)
     other = estimates(estimator(Observations.of(repeated, V), u), sentences)
     assert one == pytest.approx(other, rel=1e-8)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# What is refused
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# A treebank

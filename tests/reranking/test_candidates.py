@@ -1,7 +1,5 @@
 """Candidates and n-best lists: what they keep, and what they refuse."""
 
-import re
-
 import pytest
 from hypothesis import given
 
@@ -24,33 +22,11 @@ def test_lists_keep_words_and_order(nbest: NBest) -> None:
 
 
 @given(phrase_lists(min_size=1))
-def test_words_are_those_of_the_cleaned_tree(nbest: NBest) -> None:
-    for tree, _, _ in nbest.candidates:
-        assert isinstance(tree, Phrase)
-        with_trace = Phrase("S", (Phrase("NP", (Phrase("-NONE-", ("*",)),)), tree))
-        cleaned = clean(with_trace)
-        assert cleaned is not None
-        assert words_of(with_trace) == tuple(cleaned.words())
-
-
-@given(phrase_lists(min_size=1))
 def test_equal_phrases_of_a_list_are_one_object(nbest: NBest) -> None:
     trees = [candidate.tree for candidate in nbest.candidates]
     phrases = [node for tree in trees if isinstance(tree, Phrase) for node in tree.nodes() if isinstance(node, Phrase)]
     assert len({id(phrase) for phrase in phrases}) == len(set(phrases))
     assert nbest.cleaned == [clean(tree) for tree in trees if isinstance(tree, Phrase)]
-
-
-def test_lists_with_one_candidate_or_none() -> None:
-    assert len(NBest.of([Candidate(DOG)])) == 1
-    empty = NBest.of([], "7", ["dog"])
-    assert (len(empty), empty.n_scores, empty.words) == (0, 0, ("dog",))
-    assert empty.rescore([]) == empty
-
-
-def test_candidates_are_drawn_with_ranks_and_scores() -> None:
-    html = NBest.of([Candidate(DOG, -1.5), Candidate(DOG, -2.0)])._repr_html_()
-    assert list(dict.fromkeys(re.findall(r"Tree (\d): ([-.\d]+)", html))) == [("1", "-1.50"), ("2", "-2.00")]
 
 
 def heads(*numbers: int | None) -> Candidate:

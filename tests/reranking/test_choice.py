@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import EstimationError
 from spectral_latent.reranking import CandidateChoice, FeatureTable, RerankerOptions
-from spectral_latent.reranking.choice import best_of_lists, choice_losses
+from spectral_latent.reranking.choice import choice_losses
 from spectral_latent.trees import FloatArray
 
 
@@ -92,17 +91,3 @@ def test_where_nothing_can_be_learnt_the_base_parsers_order_stays() -> None:
     rng = np.random.default_rng(1)
     learnt = [CandidateChoice.train(table, rng.standard_normal(len(table.values))).is_learnt for _ in range(8)]
     assert sum(learnt) <= 4
-
-
-def test_lists_without_candidates() -> None:
-    assert best_of_lists(np.array([1.0, 2.0, 2.0]), np.array([0, 0, 3, 3])).tolist() == [-1, 1, -1]
-    assert len(best_of_lists(np.zeros(0), np.array([0]))) == 0
-
-
-def test_gains_that_do_not_do() -> None:
-    table, gain = random_table(3)
-    for wrong in (gain[1:], np.where(gain == gain[0], np.nan, gain), np.zeros_like(gain)):
-        with pytest.raises(EstimationError):
-            CandidateChoice.train(table, wrong)
-    with pytest.raises(ValueError, match="weights"):
-        CandidateChoice(RerankerOptions(), ("a", "b"), np.zeros(1), np.zeros(2))

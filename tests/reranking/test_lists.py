@@ -2,9 +2,7 @@
 
 import itertools
 import json
-import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -25,7 +23,6 @@ from spectral_latent.reranking import (
     best_trees,
     nbest_format,
     parse_nbest,
-    read_nbest,
     write_nbest,
 )
 from spectral_latent_nltk import to_nbest
@@ -93,17 +90,6 @@ def test_json(lists: list[NBest], data: st.DataObject) -> None:
         json.loads(line, parse_constant=pytest.fail)  # standard JSON, without Infinity
     assert list(parse_nbest(text)) == lists
     assert nbest_format(text) == "json"
-
-
-def test_json_keeps_what_features_need() -> None:
-    """All columns of CoNLL-U up to the relations; comments are not among them."""
-    (sentence,) = parse_conllu(ROWS.format(2, 0))
-    sentence = sentence._replace(feats=("Number=Plur", "_"), relations=("nsubj", "root"), comments=("by hand",))
-    text = text_of([NBest.of([Candidate(sentence, -1.5)], "a")], "json")
-    (nbest,) = parse_nbest(text)
-    assert nbest.candidates[0] == Candidate(sentence._replace(comments=()), -1.5)
-    bare = text_of([NBest.of([Candidate(DependencySentence.of(["Yes"]).with_heads((0,)))])], "json")
-    assert json.loads(bare) == {"sent_id": "1", "words": ["Yes"], "candidates": [{"heads": [0]}]}
 
 
 def test_json_has_the_words_of_its_trees() -> None:
@@ -232,30 +218,6 @@ def test_no_known_format(text: str) -> None:
         list(parse_nbest(text, "lists"))
 
 
-@given(
-    st.lists(st.sampled_from(["1 a", "2 b", "-1.5", RUN, "(())", "# sent_id = 1", "", "x", "{}", "["])),
-    st.sampled_from([None, "bllip", "trees", "conllu", "json"]),
-)
-def test_any_lines_give_lists_or_the_error(lines: list[str], form: NBestFormat | None) -> None:
-    try:
-        lists = list(parse_nbest("\n".join(lines), "lists", form))
-    except CorpusError as error:
-        assert str(error).startswith("lists")
-        return
-    assert sum(map(len, lists)) <= len(lines)
-
-
-def test_files(tmp_path: Path) -> None:
-    file = tmp_path / "a.trees"
-    file.write_bytes(f"-1 {RUN}\r\n".encode())
-    assert [nbest.words for nbest in read_nbest(file)] == [("run",)]
-    file.write_bytes(b"-1 (NN caf\xe8)\n")
-    with pytest.raises(CorpusError, match=r"a\.trees, line 1, byte 11: 0xe8 is not UTF-8"):
-        read_nbest(file)
-    with pytest.raises(CorpusError, match="No such file"):
-        read_nbest(tmp_path / "none")
-
-
 TREE = Tree.fromstring("(S (NP (NN dog)) (VP (VBZ barks)))")
 PHRASE = next(parse_brackets("(S (NP (NN dog)) (VP (VBZ barks)))"))
 
@@ -275,23 +237,6 @@ def test_what_parsers_give_in_python() -> None:
     graph = DependencyGraph("Dogs NNS 2 SUB\nbark VBP 0 ROOT")
     nbest = to_nbest([(73.5, graph)])
     assert nbest.words == ("Dogs", "bark") and nbest.candidates[0].tree.heads == (2, 0)  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize(
-    ("nbest", "form", "problem"),
-    [
-        (to_nbest([(None, PHRASE)]), "bllip", "no scores, which the format bllip"),
-        (to_nbest([(1.0, PHRASE)]), "conllu", "phrases have no heads; write bllip"),
-        (NBest.of([], "7"), "conllu", "no candidates, which the format conllu"),
-        (to_nbest([(1.0, PHRASE)], "a b"), "trees", "would not read this as a name"),
-        (to_nbest([(1.0, PHRASE)], "-1.5"), "trees", "would not read this as a name"),
-        (to_nbest([(1.0, PHRASE)], "\ufeff-1"), "trees", "would not read this as a name"),
-        (to_nbest([(1.0, DependencyGraph("Dogs NNS 0"))]), "bllip", "dependencies have no brackets; write conllu"),
-    ],
-)
-def test_what_a_format_has_no_place_for(nbest: NBest, form: NBestFormat, problem: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(problem)):
-        text_of([nbest], form)
 
 
 def test_best_trees() -> None:

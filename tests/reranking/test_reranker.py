@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from spectral_latent.constituency import ConstituencyModel, Phrase
-from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.files import ModelFileError
 from spectral_latent.grammar import Limits
 from spectral_latent.reranking import (
@@ -14,7 +13,6 @@ from spectral_latent.reranking import (
     CandidateFeatures,
     NBest,
     Reranker,
-    RerankerOptions,
     jackknifed_nbest,
     parser_nbest,
     parses_to_nbest,
@@ -48,17 +46,6 @@ def reranker(model: ConstituencyModel) -> Reranker:
 
 def values(reranker: Reranker, lists: list[NBest]) -> FloatArray:
     return reranker.features.table(lists).values
-
-
-def test_latent_models_are_given_in_any_order(tmp_path: Path, model: ConstituencyModel) -> None:
-    options = RerankerOptions(penalty=3.0)
-    trained = Reranker.train(LISTS, GAINS, {"a": model, "b": model}, options=options)
-    trained.save(tmp_path / "file")
-    loaded = Reranker.load(tmp_path / "file", {"b": model, "a": model})
-    assert loaded.features == trained.features and loaded.choice.names == trained.choice.names
-    np.testing.assert_array_equal(loaded.rerank(LISTS), [1] * len(LISTS))
-    loaded.save(tmp_path / "again")
-    assert (tmp_path / "again").read_bytes() == (tmp_path / "file").read_bytes()
 
 
 def annotated(phrase: Phrase) -> Phrase:
@@ -120,21 +107,6 @@ def test_other_features_and_other_models_are_refused(
     assert reranker.rescore([nothing]) == [nothing] and len(reranker.rank(nothing)) == 0
 
 
-def test_lists_of_another_formalism(model: ConstituencyModel) -> None:
-    words = DependencySentence.of(["cats", "run"], ["NN", "VB"])
-    heads = [NBest.of([Candidate(words.with_heads((0, 1)), -1.0), Candidate(words.with_heads((2, 0)), -2.0)])]
-    of_heads, of_phrases = (Reranker.train(lists * 6, [0, 1] * 6 * len(lists)) for lists in (heads, LISTS))
-    with pytest.raises(ValueError, match="phrases for a reranker of dependency trees"):
-        of_heads.rerank(LISTS)
-    with pytest.raises(ValueError, match="dependency trees for a reranker of phrases"):
-        of_phrases.rerank(heads)
-    with pytest.raises(ValueError, match="dependency trees for a model of phrases"):
-        Reranker.train(heads * 6, [0, 1] * 6, {"latent": model})
-    of_dependencies = DependencyModel.train([words.with_heads((2, 0))])
-    with pytest.raises(ValueError, match="phrases for a model of dependency trees"):
-        Reranker.train(LISTS, GAINS, {"latent": of_dependencies})
-
-
 def test_latent_features_of_phrases_are_of_scores_and_posteriors(model: ConstituencyModel) -> None:
     """In more lists than a batch has, some of which are empty."""
     lists = [NBest.of([], "0", ["cats"]), *LISTS * 3]
@@ -181,30 +153,11 @@ def test_parses_are_the_first_of_the_rerankers_order(model: ConstituencyModel) -
 # ---------------------------------------------------------------------------------------------------------------------
 # Lists of the library's own parsers; nothing is parsed by a parser that was trained on it
 
-HEADS = [DependencySentence.of([noun, "run"], ["NN", "VB"]).with_heads((2, 0)) for noun in NOUNS]
-
 
 def test_candidates_are_the_parses_of_the_words(model: ConstituencyModel) -> None:
     for gold, nbest in zip(GOLD, parser_nbest(model, GOLD, 3), strict=True):
         parses = model.parse_nbest(list(gold.words()), 3)
         assert list(nbest.candidates) == [Candidate(parse.tree, parse.log) for parse in parses]
-
-
-def test_dependency_trees_are_parsed_without_their_heads() -> None:
-    model = DependencyModel.train(HEADS)
-    gold = [sentence.with_heads((0, 1)) for sentence in HEADS]
-    for sentence, nbest in zip(gold, parser_nbest(model, gold, 2), strict=True):
-        parses = model.parse_nbest(sentence.without_tree(), 2)
-        assert list(nbest.candidates) == [Candidate(parse.tree, parse.log) for parse in parses]
-
-
-def test_trees_that_the_parser_cannot_take(model: ConstituencyModel) -> None:
-    with pytest.raises(ValueError, match="give it trees of its own kind"):
-        list(parser_nbest(model, HEADS, 3))
-    with pytest.raises(ValueError, match="a tree without words has no parse"):
-        list(parser_nbest(model, [Phrase("S", (Phrase("-NONE-", ("*",)),))], 3))
-    with pytest.raises(ValueError, match="at least 1"):
-        list(parser_nbest(model, GOLD, 0))
 
 
 def test_jackknifed_lists_come_from_the_other_folds(model: ConstituencyModel) -> None:
@@ -214,16 +167,3 @@ def test_jackknifed_lists_come_from_the_other_folds(model: ConstituencyModel) ->
         expected = parser_nbest(ConstituencyModel.train(others, options), GOLD[begin : begin + 3], 3)
         assert [nbest.candidates for nbest in lists[begin : begin + 3]] == [nbest.candidates for nbest in expected]
     assert [nbest.id for nbest in lists] == list("123456")
-
-
-def test_jackknifed_lists_of_dependencies() -> None:
-    model = DependencyModel.train(HEADS)
-    lists = jackknifed_nbest(model, HEADS, 2, folds=3)
-    expected = parser_nbest(DependencyModel.train(HEADS[2:], model.options), HEADS[:2], 2)
-    assert [nbest.candidates for nbest in lists[:2]] == [nbest.candidates for nbest in expected]
-
-
-@pytest.mark.parametrize("folds", [1, 0, 7])
-def test_folds_out_of_range(model: ConstituencyModel, folds: int) -> None:
-    with pytest.raises(ValueError, match=f"{folds} folds of 6 trees; give at least two"):
-        jackknifed_nbest(model, GOLD, 1, folds)

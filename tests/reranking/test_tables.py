@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.constituency import Phrase
-from spectral_latent.reranking import BaseFeatures, Candidate, FeatureTable, NBest
+from spectral_latent.reranking import BaseFeatures, FeatureTable, NBest
 from tests.reranking.nbest_lists import dependency_lists, phrase_lists
 
 NAMES = ("base:rank", "base:score", "latent:m8:log-p", "latent:m8:sign", "plain")
@@ -60,18 +59,6 @@ def test_some_lists(table: FeatureTable, data: st.DataObject) -> None:
     assert np.diff(found.start).tolist() == [len(piece) for piece in pieces]
 
 
-def test_tables_that_do_not_fit_are_refused() -> None:
-    table = FeatureTable.of({"a": [1.0, 2.0]}, [2], ["s"])
-    for other in (({"b": [1.0, 2.0]}, [2], ["t"]), ({"b": [1.0]}, [1], ["s"]), ({"a": [1.0, 2.0]}, [2], ["s"])):
-        with pytest.raises(ValueError):
-            table.join(FeatureTable.of(*other))
-    with pytest.raises(ValueError, match="finite"):
-        FeatureTable.of({"a": [1.0, np.nan]}, [2], ["s"])
-    for names, ends in ((("a",), [0, 3]), (("a", "b"), [0, 2])):
-        with pytest.raises(ValueError):
-            FeatureTable(names, table.values, np.array(ends), ("s",))
-
-
 def naive(nbest: NBest, place: int) -> dict[str, float]:
     """The table in the class's docstring, for one candidate."""
     found = {"base:rank": float(place), "base:log-rank": float(np.log(1 + place))}
@@ -97,17 +84,3 @@ def test_base_features(drawn: tuple[int, list[NBest]]) -> None:
     assert np.diff(table.start).tolist() == [len(nbest) for nbest in lists]
     for row, features in zip(table.values, expected, strict=True):
         assert dict(zip(table.names, row.tolist(), strict=True)) == pytest.approx(features)
-
-
-def scored(*scores: float) -> NBest:
-    return NBest.of([Candidate.of(Phrase("N", ("dog",)), [score]) for score in scores], "s")
-
-
-def test_lists_must_have_the_scores_of_training() -> None:
-    without = NBest.of([Candidate(Phrase("N", ("dog",)))], "t")
-    with pytest.raises(ValueError, match="sentence t: 0 scores"):
-        BaseFeatures(1).table([scored(2.0), without])
-    with pytest.raises(ValueError, match="sentence s: 1 scores"):
-        BaseFeatures(0).table([scored(2.0)])
-    assert BaseFeatures(0).table([without]).values.shape == (1, 2)
-    assert BaseFeatures(1).table([NBest.of([])]).values.shape == (0, 5)

@@ -94,24 +94,6 @@ def forward_backward(model: HiddenMarkov, x: String) -> Posterior:
     return Posterior(float(np.log(scale).sum() + np.log(end)), alpha * beta / end, xi)
 
 
-def viterbi(model: HiddenMarkov, x: String) -> tuple[list[int], float]:
-    """The likeliest path and log p(x, path)."""
-    with np.errstate(divide="ignore"):
-        step = np.log((1.0 - model.stop)[:, None] * model.transition)
-        emission, stop = np.log(model.emission), np.log(model.stop)
-        best = np.log(model.initial) + emission[:, x[0]]
-    back = []
-    for symbol in x[1:]:
-        table = best[:, None] + step
-        back.append(table.argmax(axis=0))
-        best = table.max(axis=0) + emission[:, symbol]
-    best = best + stop
-    path = [int(best.argmax())]
-    for column in reversed(back):
-        path.append(int(column[path[-1]]))
-    return path[::-1], float(best.max())
-
-
 def probability(model: HiddenMarkov, x: String) -> float:
     """p(x), by products of matrices."""
     row = model.initial
@@ -252,19 +234,3 @@ def pair_marginals(weights: dict[tuple[int, ...], float]) -> dict[tuple[int, int
         for i, pair in enumerate(itertools.pairwise(tags)):
             found[i, *pair] += p / total
     return found
-
-
-def chi_square(counts: np.ndarray, p: np.ndarray) -> float:
-    """How many standard deviations Pearson's statistic lies above its mean; cells expected less than 5 times are one.
-
-    counts, p: (c,); what p lacks to one is a cell of its own, and so are the counts beyond the cells.
-    """
-    expected = p * counts.sum()
-    large = expected >= 5.0
-    cells = np.append(counts[large], counts[~large].sum())
-    means = np.append(expected[large], expected[~large].sum())
-    keep = means > 0
-    assert (cells[~keep] == 0).all()
-    statistic = float((((cells - means) ** 2)[keep] / means[keep]).sum())
-    freedom = max(int(keep.sum()) - 1, 1)
-    return (statistic - freedom) / np.sqrt(2.0 * freedom)

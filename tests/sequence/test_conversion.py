@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,15 +36,6 @@ def test_trees_branch_to_the_right(pairs: Rows) -> None:
     assert trees.n_nodes == 2 * sum(map(len, pairs))
 
 
-@given(rows)
-def test_there_and_back(pairs: Rows) -> None:
-    sequences = columns(pairs)
-    again = Sequences.of_trees(sequences.trees(N_TAGS))
-    for name in ("terminal", "tag", "start"):
-        np.testing.assert_array_equal(getattr(again, name), getattr(sequences, name))
-    assert again.n_sequences == len(pairs)
-
-
 @given(rows, st.integers(-7, 7))
 def test_shifting_stays_within_a_sequence(pairs: Rows, offset: int) -> None:
     sequences = columns(pairs)
@@ -59,26 +49,6 @@ def test_a_part_is_the_sequences_that_are_marked(pairs: Rows, marks: int) -> Non
     part, expected = columns(pairs).part(which), columns([row for row, keep in zip(pairs, which, strict=True) if keep])
     for name in ("terminal", "tag", "start"):
         np.testing.assert_array_equal(getattr(part, name), getattr(expected, name))
-
-
-def test_the_first_empty_sequence_is_named() -> None:
-    with pytest.raises(ValueError, match="sequence 2 is empty"):
-        Sequences.of([[1], [], [2], []])
-
-
-@given(rows, st.integers(1, 20))
-def test_parts_are_cut_between_sequences(pairs: Rows, size: int) -> None:
-    """Each part ends with the sequence with which it has `size` positions."""
-    expected: list[Rows] = []
-    for row in pairs:
-        if not expected or sum(map(len, expected[-1])) >= size:
-            expected.append([])
-        expected[-1].append(row)
-    found = list(columns(pairs).parts(size))
-    assert len(found) == len(expected)
-    for part, of_part in zip(found, expected, strict=True):
-        for name in ("terminal", "tag", "start"):
-            np.testing.assert_array_equal(getattr(part, name), getattr(columns(of_part), name))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -12,17 +11,12 @@ from hypothesis import strategies as st
 
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.decoding import TagCharts, likely_rules, tag_matrix
-from spectral_latent.sequence.tagger import batches
 from spectral_latent.trees import FloatArray
 from tests.sequence.hmms import (
     TaggedModel,
-    chi_square,
-    forward_backward,
     pair_marginals,
-    random_hmm,
     random_tagged,
     tag_marginals,
-    viterbi,
 )
 
 K, N = 3, 4
@@ -43,33 +37,6 @@ def charts(coarse: ObservableOperators, latent: ObservableOperators, rows: list[
 def posteriors(of: TagCharts) -> FloatArray:
     """(N, K)"""
     return tag_matrix(of.parts(), [range(n) for n in np.diff(of.start)], K)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Batches
-
-
-@given(st.lists(st.integers(0, 3) | st.sampled_from([3_000, 10_000]), max_size=9))
-def test_batches_do_not_show(lengths: list[int]) -> None:
-    rows = [range(100 * i, 100 * i + length) for i, length in enumerate(lengths)]
-    assert [row for batch in batches(rows) for row in batch] == rows
-    assert all(len(batch) == 1 or sum(map(len, batch)) <= 8_192 for batch in batches(rows))
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# States, and tags with one state: the chain is the model
-
-
-def test_the_best_path_of_a_long_sequence_is_viterbis() -> None:
-    model = random_hmm(np.random.default_rng(0), K, N, stop=(1e-3, 2e-3))
-    x = np.random.default_rng(1).integers(0, N, 2_000).tolist()
-    operators = model.with_states_as_tags()
-    ((tags, found),) = charts(operators, operators, [x]).paths(1)
-    _, log = viterbi(model, x)
-    assert found == pytest.approx(log - forward_backward(model, x).log, rel=1e-9)
-    step = np.log((1.0 - model.stop)[:, None] * model.transition)
-    own = np.log(model.initial[tags[0]]) + step[tags[:-1], tags[1:]].sum() + np.log(model.stop[tags[-1]])
-    assert own + np.log(model.emission[tags, x]).sum() == pytest.approx(log, rel=1e-12)  # there may be equal ones
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -125,14 +92,6 @@ def test_tags_with_states_have_the_marginals_of_all_paths(seed: int, x: list[int
         assert scores[tuple(tags.tolist())] == pytest.approx(np.exp(log), rel=1e-6, abs=1e-12)
 
 
-def test_where_the_latent_model_sees_nothing_the_coarse_one_decides() -> None:
-    coarse = random_tagged(np.random.default_rng(0), K, 1, N)
-    nothing = random_tagged(np.random.default_rng(0), K, 2, N)
-    nothing = nothing._replace(emission=np.zeros_like(nothing.emission))
-    found = posteriors(unpruned(nothing, [[0, 1]], coarse))
-    np.testing.assert_allclose(found, tag_marginals(coarse.paths([0, 1]), K), rtol=1e-9)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Pruning
 
@@ -163,17 +122,3 @@ def test_pruning_leaves_what_the_coarse_model_holds_likely(
     weights = {tags: p for tags, p in latent.paths(x).items() if all((i, t) in candidates for i, t in enumerate(tags))}
     found = posteriors(of_x)
     np.testing.assert_allclose(found, tag_marginals(weights, K), atol=1e-9)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Drawing
-
-
-def test_drawn_tags_with_states_have_the_probabilities_of_the_chain() -> None:
-    model = random_tagged(np.random.default_rng(1), K, 2, N)
-    x, rng, n = [1, 0, 2], np.random.default_rng(0), 1_500
-    of_x = unpruned(model, [x], random_tagged(np.random.default_rng(1), K, 1, N))
-    drawn = Counter(tuple(of_x.draw(rng).tolist()) for _ in range(n))
-    weights = model.paths(x)
-    p = np.array([chain(weights, tags) for tags in weights])
-    assert chi_square(np.array([drawn[tags] for tags in weights]), p) < 4.0

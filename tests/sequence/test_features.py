@@ -68,29 +68,6 @@ def changed_features(rows: list[list[tuple[int, int]]], kind: str) -> tuple[Sequ
     return sequences, [found.inside, found.outside]
 
 
-@pytest.mark.parametrize("kind", ["tagged", "untagged"])
-@given(rows=tagged, place=st.integers(0, 10**6), x=st.integers(0, N - 1), t=st.integers(0, K - 1))
-def test_inside_and_outside_are_independent_given_the_state(
-    kind: str, rows: list[list[tuple[int, int]]], place: int, x: int, t: int
-) -> None:
-    """Whoever changes an observation changes no outside feature of the spines that it is below, no inside feature of
-    those that it is not below, no inside feature of other emissions, and no outside feature of its own."""
-    s = place % len(rows)
-    i = place // len(rows) % len(rows[s])
-    other = [list(row) for row in rows]
-    other[s][i] = (x, rows[s][i][1] if kind == "tagged" else t)
-    (sequences, (inside, outside)), (_, (inside_2, outside_2)) = (
-        changed_features(each, kind) for each in (rows, other)
-    )
-    position = sequences.start[s] + i
-    below = (sequences.sequence == s) & (np.arange(len(sequences.terminal)) <= position)
-    np.testing.assert_array_equal(outside[sequences.spine[below]], outside_2[sequences.spine[below]])
-    np.testing.assert_array_equal(inside[sequences.spine[~below]], inside_2[sequences.spine[~below]])
-    others = np.delete(sequences.emission, position)
-    np.testing.assert_array_equal(inside[others], inside_2[others])
-    np.testing.assert_array_equal(outside[sequences.emission[position]], outside_2[sequences.emission[position]])
-
-
 @given(tagged, st.integers(1, 7))
 @pytest.mark.parametrize("kind", ["tagged", "untagged"])
 def test_features_mean_the_same_in_every_shard(kind: str, rows: list[list[tuple[int, int]]], cut: int) -> None:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.inference import inside, marginals, n_best_derivations, outside, total_weight, tree_weights
+from spectral_latent.inference import inside, marginals, outside, total_weight
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
-from spectral_latent.sequence import HiddenMarkov, Sequences
+from spectral_latent.sequence import Sequences
 from spectral_latent.sequence.forests import TrellisBuilder
 from spectral_latent.trees import Forest
 from tests.sequence.hmms import TaggedModel, random_tagged
@@ -37,24 +37,6 @@ def test_the_weight_of_a_trellis_is_the_sum_over_tags(seed: int, rows: list[list
     expected = [sum(model.paths(row).values()) for row in rows]
     size = [sum(map(abs, model.paths(row).values())) for row in rows]
     assert (np.abs(weight.sign * np.exp(weight.log) - expected) <= 1e-12 * np.array(size)).all()
-
-
-@settings(max_examples=40)
-@given(seeds, strings)
-def test_derivations_are_the_tags_with_rules(seed: int, rows: list[list[int]]) -> None:
-    """The trellis of one sequence, derivation by derivation; weights are those of the trees on their own."""
-    model = random_tagged(np.random.default_rng(seed), K, 1, N, missing=0.4)
-    row = rows[0]
-    operators, found = trellis(model, [row])
-    derivations = n_best_derivations(found, np.zeros(found.n_edges), K ** len(row) + 1)
-    trees = [derivation.tree(found, operators.rules) for derivation in derivations]
-    tags = [tuple(Sequences.of_trees(tree).tag.tolist()) for tree in trees]
-    possible = {path: p for path, p in model.paths(row).items() if p > 0}
-    assert sorted(tags) == sorted(possible)
-    for tree, path in zip(trees, tags, strict=True):
-        assert Sequences.of_trees(tree).terminal.tolist() == row
-        weight = tree_weights(operators, Forest.of_trees(tree, operators.rules))
-        assert np.exp(weight.log[0]) == pytest.approx(possible[path], rel=1e-12)
 
 
 @pytest.mark.parametrize("ends", [[0, 0, 2], [0, 1, 1, 2], [0, 2, 2]])
@@ -88,8 +70,3 @@ def test_posteriors_are_the_marginals_of_spines(
     expected = marginals(operators, forest, inner, outside(operators, forest, inner))[spine]
     found = builder.posteriors(operators, sequences.start, candidates)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-def test_a_terminal_without_a_rule_leaves_no_candidate() -> None:
-    model = HiddenMarkov(np.ones(1), np.ones((1, 1)), np.array([0.5]), np.array([[0.5, 0.5]])).operators()
-    assert np.diff(TrellisBuilder(model.rules, 1).candidates(np.array([0, 7, 1])).start).tolist() == [1, 0, 1]

@@ -10,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.estimation import EM, EstimationError
-from spectral_latent.inference import edge_marginals, expected_counts, inside, marginals, outside, tree_weights
+from spectral_latent.inference import expected_counts
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence import HiddenMarkov, Sequences, baum_welch
 from spectral_latent.sequence.baum_welch import ChainCounts, state_posteriors
-from spectral_latent.sequence.forests import TrellisBuilder
 from spectral_latent.trees import Forest
-from tests.sequence.hmms import by_the_book, draw_strings, forward_backward, paths, random_hmm, viterbi
+from tests.sequence.hmms import by_the_book, draw_strings, forward_backward, paths, random_hmm
 
 seeds = st.integers(0, 2**32 - 1)
 ARRAYS = ("initial", "transition", "stop", "emission")
@@ -41,34 +40,6 @@ def strings_for(seed: int, n: int = 60) -> list[list[int]]:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The reduction
-
-
-def test_the_reduction_with_states_as_tags() -> None:
-    """Trellises: marginals of items are p(h_i | x), those of edges p(h_i, h_{i+1} | x)."""
-    m = 4
-    model = random_hmm(np.random.default_rng(0), m, 5)
-    strings = [*draw_strings(model, 20, np.random.default_rng(0)), [0], [1] * 200]
-    sequences, operators = Sequences.of(strings), model.with_states_as_tags()
-    builder = TrellisBuilder(operators.rules, m)
-    candidates = builder.candidates(sequences.terminal)
-    forest, spine = builder.build(sequences.start, candidates)
-    inner = inside(operators, forest)
-    outer = outside(operators, forest, inner)
-    expected = [forward_backward(model, x) for x in strings]
-    weight = tree_weights(operators, forest)
-    np.testing.assert_allclose(weight.log, [found.log for found in expected], rtol=1e-12, atol=1e-12)
-    mu = marginals(operators, forest, inner, outer)
-    gamma = np.concatenate([found.gamma for found in expected]).ravel()
-    np.testing.assert_allclose(mu[spine], gamma, atol=1e-12)
-    np.testing.assert_allclose(builder.posteriors(operators, sequences.start, candidates), gamma, atol=1e-12)
-    by_edge = edge_marginals(operators, forest, inner, outer)
-    pairs = [
-        by_edge[forest.start[item] : forest.start[item + 1]]
-        for item, is_last in zip(spine, sequences.is_last[candidates.position], strict=True)
-        if not is_last
-    ]
-    xi = np.concatenate([found.xi.reshape(-1, m) for found in expected])
-    np.testing.assert_allclose(pairs, xi, atol=1e-12)
 
 
 def test_operators_are_those_of_hsu_kakade_and_zhang() -> None:
@@ -133,20 +104,6 @@ def test_the_likeliest_states_are_those_of_all_paths(seed: int, strings: list[li
         np.testing.assert_allclose(np.array(own)[possible], np.array(most)[possible], rtol=1e-9)
 
 
-def test_the_likeliest_states_of_a_long_sequence_are_viterbis() -> None:
-    model = random_hmm(np.random.default_rng(0), 5, 6, stop=(1e-4, 1e-3))
-    strings = [np.random.default_rng(k).integers(0, 6, 6_000 >> 2 * k).tolist() for k in range(3)]
-    sequences = Sequences.of(strings)
-    h, log = model.likeliest_states(sequences)
-    assert log == pytest.approx(sum(viterbi(model, x)[1] for x in strings), rel=1e-12)
-    # Other states may be as likely: the steps of these add up to the same number.
-    step = np.log((1.0 - model.stop)[:, None] * model.transition)
-    goes_on = np.flatnonzero(~sequences.is_last)
-    own = np.log(model.initial[h[sequences.start[:-1]]]).sum() + np.log(model.stop[h[sequences.is_last]]).sum()
-    own += step[h[goes_on], h[goes_on + 1]].sum() + np.log(model.emission[h, sequences.terminal]).sum()
-    assert own == pytest.approx(log, rel=1e-12)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Baum-Welch
 
@@ -181,17 +138,6 @@ def test_a_sequence_of_weight_two_is_two_sequences(seed: int) -> None:
     assert_same(found, wanted, rtol=1e-5, atol=1e-7)
 
 
-def test_it_climbs_from_a_random_start_until_nothing_is_gained() -> None:
-    """The default of `em`; a tolerance per sequence ends it."""
-    strings, told = strings_for(5, 200), list[float]()
-    options = EM(iterations=1000, tolerance=1e-5)
-    start = random_start(strings, 3, 4, 0)
-    baum_welch(shards_of(strings), start, options, listener=lambda progress: told.append(progress.score or 0.0))
-    gains = np.diff(told) / len(strings)
-    assert 10 < len(gains) < options.iterations
-    assert gains[-1] <= gains[-2] < options.tolerance <= gains[:-2].min()
-
-
 def test_a_prior_adds_pseudo_counts() -> None:
     """One state has relative frequencies with pseudo-counts; with several, the posterior never falls."""
     prior = np.array([0.5, 0.0, 2.0])
@@ -218,24 +164,6 @@ def test_an_observation_that_the_model_lacks_is_refused() -> None:
 def assert_same(found: HiddenMarkov, wanted: HiddenMarkov, rtol: float = 0.0, atol: float = 0.0) -> None:
     for name in ARRAYS:
         np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=rtol, atol=atol)
-
-
-def test_zero_stays_zero() -> None:
-    """Bakis's left-to-right model; a state that emits one symbol; one that never ends a sequence."""
-    strings = strings_for(7, 30)
-    start = random_hmm(np.random.default_rng(8), 3, 4)
-    start.initial[:] = [0.5, 0.5, 0.0]
-    start.transition[:] = [[0.5, 0.3, 0.2], [0.0, 0.4, 0.6], [0.0, 0.0, 1.0]]
-    start.emission[2, 1:] *= [0.0, 1.0, 1.0]
-    start.emission[2] /= start.emission[2].sum()
-    start.stop[0] = 0.0
-    found, _ = baum_welch(shards_of(strings), start, UNTIL_IT_STANDS)
-    for name in ARRAYS:
-        assert (getattr(found, name)[getattr(start, name) == 0.0] == 0.0).all()
-    model = start
-    for _ in range(UNTIL_IT_STANDS.iterations):
-        model, _ = by_the_book(model, strings)
-    assert_same(found, model, rtol=1e-7, atol=1e-10)
 
 
 def test_an_impossible_string_is_named() -> None:
@@ -268,32 +196,6 @@ def test_known_states_give_relative_frequencies(seed: int, pseudo: float) -> Non
         total = table.sum(axis=-1, keepdims=True)
         share = np.where(total > 0, table / np.where(total > 0, total, 1.0), 1.0 / table.shape[-1])
         np.testing.assert_allclose(getattr(found, name), share[:, 1] if name == "stop" else share, rtol=1e-14)
-
-
-def test_baum_welch_in_shards_is_that_of_the_whole() -> None:
-    """To the last bit whatever the number of jobs; but for rounding whatever the shards."""
-    strings = strings_for(4)
-    start = random_hmm(np.random.default_rng(9), 3, 4)
-    options = replace(UNTIL_IT_STANDS, iterations=5)
-    one, log = baum_welch(shards_of(strings, 7), start, options)
-    two, log_of_two = baum_welch(shards_of(strings, 7), start, options, jobs=2)
-    whole, log_of_whole = baum_welch(shards_of(strings), start, options)
-    assert log == log_of_two == pytest.approx(log_of_whole, rel=1e-12)
-    assert_same(one, two)
-    assert_same(one, whole, rtol=1e-10, atol=1e-14)
-
-
-@given(seeds, st.integers(1, 6))
-def test_random_starts_are_probabilities_near_the_data(seed: int, m: int) -> None:
-    sequences = Sequences.of([[0, 1, 1], [2], [1, 1]])
-    strings = [row.tolist() for row in sequences.rows]
-    model = random_start(strings, m, 4, seed)
-    for rows in (model.initial[None], model.transition, model.emission):
-        np.testing.assert_allclose(rows.sum(axis=1), 1.0, rtol=1e-12)
-    assert (model.emission[:, 3] == 0.0).all()  # a symbol that does not occur
-    mean = random_start(strings, 200, 4, seed).emission.mean(axis=0)
-    assert mean[1] > 2.0 * max(mean[0], mean[2])  # which is four times as frequent
-    assert_same(random_start(strings, m, 4, seed), model)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

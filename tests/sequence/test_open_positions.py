@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spectral_latent.estimation import EM, EstimationError, Random, Spectral
+from spectral_latent.estimation import EM, Random, Spectral
 from spectral_latent.sequence import HMMOptions, LatentHMM, Sequences
 from spectral_latent.sequence.baum_welch import ChainLearner, OpenPositions
 from tests.sequence.hmms import random_hmm
@@ -94,21 +94,6 @@ def test_a_missing_observation_has_the_sum_of_the_probabilities_of_all() -> None
     )
     np.testing.assert_allclose(tagger.posteriors(["a", None, "b"]), joint / joint.sum(axis=1, keepdims=True), atol=1e-9)
     assert tagger.tag([None, "a"], [0, None])[0] == 0
-
-
-@pytest.mark.parametrize(
-    ("rows", "states", "place"),
-    [
-        (["ab"], [[0]], "sequence 1 has 2 observations"),
-        (["ab"], [[0, 1], [0]], "states of 2"),
-        (["ab"], [[0, "x"]], "position 2: 'x'"),
-        (["ab"], [[0, frozenset()]], "position 2"),
-        ([[None, None]], None, "empty"),
-    ],
-)
-def test_bad_input_is_refused(rows: Any, states: Any, place: str) -> None:
-    with pytest.raises(EstimationError, match=place):
-        LatentHMM.train_partly(rows, states)
 
 
 def test_moments_need_whole_sequences() -> None:

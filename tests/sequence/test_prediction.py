@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.operators import ObservableOperators, Tensor
-from spectral_latent.sequence import END, HiddenMarkov, HMMOptions, LatentHMM, LatentTagger, preset
+from spectral_latent.sequence import END, HiddenMarkov, HMMOptions, LatentHMM
 from spectral_latent.sequence.prediction import Predictor
 from tests.sequence.hmms import (
     TaggedModel,
@@ -32,11 +32,6 @@ String = tuple[int, ...]
 def uniform(n: int, stop: float = 0.5) -> ObservableOperators:
     """The plain model of one state."""
     return HiddenMarkov(np.ones(1), np.ones((1, 1)), np.array([stop]), np.full((1, n), 1 / n)).operators()
-
-
-def exact(model: HiddenMarkov) -> Predictor:
-    n = model.emission.shape[1]
-    return Predictor.of(model.operators(), uniform(n), n, 0.0)
 
 
 def arrays(rows: Iterable[Sequence[int]]) -> list[np.ndarray]:
@@ -69,14 +64,6 @@ def averages(model: TaggedModel) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def test_what_cannot_follow_has_no_probability_and_neither_has_what_comes_after() -> None:
-    """The only string of this model is an observation of its own."""
-    model = HiddenMarkov(np.ones(1), np.ones((1, 1)), np.ones(1), np.array([[1.0, 0.0]]))
-    predictor = exact(model)
-    assert predictor.log_probabilities(arrays([[0], [1], [0, 0], [1, 1, 0]])).tolist() == [0.0, *[-np.inf] * 3]
-    assert events(predictor, [(), (1,), (1, 1)]).tolist() == [[[0.0, 0.0], [1.0, 0.0]], *[[[0.0, 0.0]] * 2] * 2]
-
-
 @settings(max_examples=15)
 @given(seeds, st.integers(1, 3), st.integers(1, 3))
 def test_tags_with_states_are_summed_over(seed: int, k: int, m: int) -> None:
@@ -106,12 +93,6 @@ def test_sums_over_all_strings_are_those_of_long_enough_ones() -> None:
     np.testing.assert_allclose(predictor.weights.sum(axis=1), after.ravel(), rtol=1e-10)
     last = np.einsum("tab,txb->tax", model.last, model.emission).reshape(4, N)
     np.testing.assert_allclose(predictor.weights[:, N:], last, rtol=1e-10)
-
-
-def test_infinitely_long_sequences_are_refused() -> None:
-    model = replace(random_hmm(np.random.default_rng(0), 2, N), stop=np.zeros(2))
-    with pytest.raises(ValueError, match="infinitely long"):
-        exact(model)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -211,14 +192,6 @@ def test_samples_of_tagged_models_are_drawn_from_what_follows(seed: int, k: int,
     assert found == drawn_in_turn(predictor, 20, N - 1, 8, np.random.default_rng(seed))
 
 
-def test_samples_that_do_not_end_are_stopped() -> None:
-    model = LatentHMM.train(
-        [[0, 1] * 200] * 30, HMMOptions(EstimatorOptions(n_states=1), choose_states=False, floor=0.01)
-    )
-    with pytest.raises(ValueError, match="more than 20 observations"):
-        model.sample(5, np.random.default_rng(0), max_nodes=40)
-
-
 def test_surprisal_is_what_may_follow(learnt: LatentHMM) -> None:
     """Of observations and of the end as `following` has them; without tags, what is syntactic is to go on at all."""
     known = list(learnt.observations.known)
@@ -244,9 +217,3 @@ def test_entropy_is_that_of_what_may_follow(learnt: LatentHMM) -> None:
     np.testing.assert_allclose(learnt.entropy(sequence), learnt.entropy(sequence, "nats") / np.log(2.0))
     with pytest.raises(ValueError, match="'bits', 'nats', not 'hartleys'"):
         learnt.entropy(sequence, "hartleys")  # type: ignore[arg-type]
-
-
-def test_surprisal_of_tags_needs_probabilities() -> None:
-    tagger = LatentTagger.train([[("a", "A"), ("b", "B")], [("b", "B")]] * 5, preset("spectral"))
-    with pytest.raises(ValueError, match="may be negative"):
-        tagger.surprisal(["a"])

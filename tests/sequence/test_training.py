@@ -23,9 +23,7 @@ from spectral_latent.lexicon import WordCounts
 from spectral_latent.sequence import (
     HMMOptions,
     LatentHMM,
-    LatentTagger,
     Sequences,
-    TaggerOptions,
     conversion,
     untagged,
 )
@@ -46,36 +44,6 @@ def exactly(estimator: EstimatorName, n_states: int, iterations: int = 5) -> HMM
     """Options with a given number of states."""
     chosen = ESTIMATORS[estimator].with_settings(n_states=n_states, iterations=iterations)
     return HMMOptions(chosen, choose_states=False)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Models of one state
-
-
-@pytest.mark.parametrize("estimator", ["spectral", "clusters-em"])
-def test_a_model_of_one_state_has_relative_frequencies_and_a_little_of_all_else(estimator: EstimatorName) -> None:
-    """Every tag may follow every tag; frequencies move by no more than the tokens that are added."""
-    rng = np.random.default_rng(0)
-    corpus = [[(f"w{t}{rng.integers(3)}", t) for t in rng.integers(0, 3, size).tolist()] for size in [1, 2, 5, 9] * 8]
-    back_off = 0.5
-    model = LatentTagger.train(corpus, TaggerOptions(EstimatorOptions(estimator, n_states=1), back_off=back_off))
-    plain = model.grammar.latent  # as the coarse model, and as any model of one state
-    rules = plain.rules
-    k, n = len(model.tags), np.zeros(3)
-    pairs, last = np.zeros((k, k)), np.zeros(k)
-    for row in corpus:
-        tags = [model.tags.index(t) for _, t in row]
-        np.add.at(n, tags, 1)
-        np.add.at(pairs, (tags[:-1], tags[1:]), 1)
-        last[tags[-1]] += 1
-    assert rules.binary.tolist() == [[k + t, t, k + u] for t in range(k) for u in range(k)]
-    assert rules.unary.tolist() == [[k + t, t] for t in range(k)]
-    step = np.array([tensor.to_dense().item() for tensor in plain.binary]).reshape(k, k)
-    stop = plain.unary[:, 0, 0]
-    np.testing.assert_allclose(step.sum(axis=1) + stop, 1.0, rtol=1e-6)  # rounded to single precision
-    bound = (back_off / (n + back_off))[:, None]
-    assert (np.abs(np.column_stack([step, stop]) - np.column_stack([pairs, last]) / n[:, None]) <= bound).all()
-    assert plain.root.sum() == pytest.approx(1.0)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -109,12 +77,6 @@ def test_choices_are_those_of_cross_validation() -> None:
     assert [progress.done for progress in steps] == list(range(1, len(steps) + 1))
     assert steps[0].total == 10 * 5
     assert len(steps) < 50  # numbers of states that are clearly worse are given up
-
-
-def test_twenty_sequences_are_enough_to_choose() -> None:
-    assert LatentHMM.train(strings(19)).options == HMMOptions()
-    for n in (20, 21):
-        assert not LatentHMM.train(strings(n)).options.choose_states
 
 
 @pytest.mark.parametrize("estimator", ["moments-em", "clusters-em", "em"])

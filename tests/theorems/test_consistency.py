@@ -1,14 +1,11 @@
-"""Theorem 3: the error of estimated probabilities falls as one over the square root of the number of trees."""
+"""Figure 7 written out again, and the model of the ACL paper."""
 
 from __future__ import annotations
-
-from itertools import product
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from benchmarks.known_models import slope
 from spectral_latent.estimation import (
     FeatureColumns,
     Moments,
@@ -25,7 +22,6 @@ from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, SkeletalTrees
 from tests.oracles import Tree, children, nested
 
-SIZES = [1_000, 4_000, 16_000]
 OPTIONS = Spectral(n_states=2, scaling=None, smoothing=None)
 
 
@@ -63,15 +59,6 @@ def features_of(trees: SkeletalTrees) -> FeatureColumns:
     )
 
 
-def draw_one_node_per_tree(trees: SkeletalTrees, rng: np.random.Generator) -> FloatArray:
-    """Draw one node of each tree, as Theorem 3 assumes, and weigh it by the number of nodes of its tree; (N,)."""
-    first = np.concatenate([[0], trees.root[:-1] + 1])[: len(trees.root)]
-    size = trees.root + 1 - first
-    weights = np.zeros(trees.n_nodes)
-    weights[rng.integers(first, trees.root + 1)] = size
-    return weights
-
-
 def one_hot(columns: IntArray) -> sparse.csr_array:
     """Make indicator vectors (n, d): one 1 for each template's value.
 
@@ -106,42 +93,6 @@ def estimate_from_nodes(shard: Shard, weights: FloatArray, options: Spectral) ->
     return operators_from_moments(moments, options.smoothing)
 
 
-def all_nodes(shard: Shard, _seed: int) -> ObservableOperators:
-    return estimate(Treebank.of([shard]), OPTIONS).operators
-
-
-def one_node_per_tree(shard: Shard, seed: int) -> ObservableOperators:
-    return estimate_from_nodes(shard, draw_one_node_per_tree(shard.trees, np.random.default_rng(seed)), OPTIONS)
-
-
-ESTIMATORS = {function.__name__: function for function in (all_nodes, one_node_per_tree)}
-
-
-def error(estimated: ObservableOperators, unseen: SkeletalTrees) -> float:
-    """Σ |p̂ - p| = E |p̂ / p - 1|, a mean over trees that were sampled from p."""
-    theirs, ours = (
-        tree_weights(model, Forest.of_trees(unseen, model.rules)) for model in (recursive_model(), estimated)
-    )
-    return float(np.abs(ours.sign * np.exp(ours.log - theirs.log) - 1.0).mean())
-
-
-@pytest.fixture(scope="module")
-def found() -> dict[str, np.ndarray]:
-    """Errors (sizes, seeds) of each estimator on independent samples."""
-    unseen = sample_trees(recursive_model(), 5000, np.random.default_rng([0, 0])).trees
-    errors = {name: np.zeros((len(SIZES), 3)) for name in ESTIMATORS}
-    for (i, n_trees), seed in product(enumerate(SIZES), range(3)):
-        trees = sample_trees(recursive_model(), n_trees, np.random.default_rng([1 + seed, n_trees])).trees
-        for name, estimator in ESTIMATORS.items():
-            errors[name][i, seed] = error(estimator(Shard.of(trees, features_of(trees)), seed), unseen)
-    return errors
-
-
-@pytest.mark.parametrize("name", ["all_nodes", "one_node_per_tree"])
-def test_theorem_3_the_error_falls_with_the_square_root_of_the_sample(found: dict[str, np.ndarray], name: str) -> None:
-    assert -0.6 < slope(SIZES, found[name]) < -0.4
-
-
 def sample(n_trees: int) -> Shard:
     trees = sample_trees(recursive_model(), n_trees, np.random.default_rng(0)).trees
     return Shard.of(trees, features_of(trees))
@@ -155,9 +106,8 @@ def test_where_all_weights_are_one_the_library_estimates_the_same() -> None:
     shard = sample(500)
     trees = shard.trees
     found = estimate_from_nodes(shard, np.ones(trees.n_nodes), OPTIONS)
-    ours, theirs = (
-        tree_weights(operators, Forest.of_trees(trees, operators.rules)) for operators in (found, all_nodes(shard, 0))
-    )
+    wanted = estimate(Treebank.of([shard]), OPTIONS).operators
+    ours, theirs = (tree_weights(each, Forest.of_trees(trees, each.rules)) for each in (found, wanted))
     assert ours.log == pytest.approx(theirs.log, rel=1e-9)
     assert (ours.sign == theirs.sign).all()
 

@@ -5,7 +5,6 @@ Populations are enumerated, every tree with every choice of states, so that expe
 
 from __future__ import annotations
 
-import logging
 import math
 from dataclasses import replace
 
@@ -14,10 +13,8 @@ import pytest
 from scipy import sparse
 
 from spectral_latent.estimation import (
-    ESTIMATORS,
     EstimatorOptions,
     FeatureColumns,
-    Progress,
     Projection,
     Shard,
     Treebank,
@@ -26,7 +23,7 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.estimation.progress import LoweredStates
 from spectral_latent.estimation.svd import truncated_svd
-from spectral_latent.inference import collapse, inside, marginals, outside, sample_trees, total_weight, tree_weights
+from spectral_latent.inference import collapse, inside, marginals, outside, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.oracles import Lpcfg, change_basis, cky_forest, figure_2
@@ -143,17 +140,6 @@ def test_the_default_options_are_exact_in_the_limit(population: Population) -> N
     assert np.log(probabilities(operators, population)) == pytest.approx(np.log(population.p), rel=0.0, abs=TOLERANCE)
 
 
-def test_the_error_of_the_default_options_falls_with_the_square_root_of_the_sample(population: Population) -> None:
-    """From 10⁴ to 10⁸ and to 10¹² trees, by about two orders each."""
-    draws = [np.random.default_rng(seed) for seed in range(3)]
-    p = population.p / population.p.sum()
-    few, many, most = (
-        np.mean([distance(learnt_by_default(population, 1.0 * draw.multinomial(n, p)), population) for draw in draws])
-        for n in (10**4, 10**8, 10**12)
-    )
-    assert 20 < few / many < 500 and 20 < many / most < 500
-
-
 def bases_of(population: Population, rows: np.ndarray) -> list[np.ndarray]:
     """E[row | state] per symbol: G^a of rows y, and K^a of rows z."""
     groups = zip(population.model.states, population.skeletal.nodes_by_symbol(), strict=True)
@@ -246,30 +232,3 @@ def test_features_that_tell_no_states_apart_leave_the_plain_grammar(population: 
 def truth(model: Lpcfg) -> ObservableOperators:
     """The model as operators that can be sampled from."""
     return replace(model.operators(), probabilities=True)
-
-
-def test_lost_states_are_told_to_the_listener_and_the_log(
-    branching: Population, caplog: pytest.LogCaptureFixture
-) -> None:
-    trees, told = sample_trees(truth(branching.model), 300, np.random.default_rng(0)).trees, list[Progress]()
-    options = ESTIMATORS["spectral"].with_settings(n_states=2)
-    with caplog.at_level(logging.INFO, "spectral_latent"):
-        estimate(Treebank.of([Shard.of(trees, without_features(trees))]), options, listener=told.append)
-    (lowered,) = [progress.lowered for progress in told if progress.stage == "projections"]
-    assert lowered == (LoweredStates(0, 2, 1, math.inf), LoweredStates(1, 2, 1, math.inf))
-    (record,) = caplog.records
-    assert record.getMessage().endswith("symbols 0 (2 to 1), 1 (2 to 1)")
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# One node per tree, as Theorem 3 assumes; see also test_consistency.py
-
-
-def test_draws_counted_once_each_would_learn_another_distribution(population: Population) -> None:
-    """Drawn as in sections 7.1 and 8 of the long paper, a node has weight p(τ) / N(τ), and that is what is learnt."""
-    size = np.bincount(population.skeletal.tree)
-    shared = replace(population, p=population.p / size)
-    _, operators = estimated(shared, replace(EXACT, n_states=8, cutoff=1e-10))
-    learnt = shared.p / shared.p.sum()
-    assert probabilities(operators, population) == pytest.approx(learnt, rel=1e-8)
-    assert distance(operators, population) > 0.2

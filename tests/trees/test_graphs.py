@@ -129,29 +129,6 @@ def test_nodes_of_an_s_tree_are_part_of_the_node_that_is_theirs(plant: Plant, ra
         assert x < 0 or graph.nodes[node].get("observation") == read.terminals[x]
 
 
-def test_known_symbols_and_terminals_keep_their_numbers() -> None:
-    graph = planted(Plant("A", None, (Plant("B", "x"), Plant("B", "y"))), [0, 1, 2])
-    known = [Symbol("B", "rest"), Symbol("B")]
-    read = from_networkx([graph], known, ["y"])
-    assert read.symbols == [*known, Symbol("A")]
-    assert read.terminals == ["y", "x"]
-    assert read.trees.symbol.tolist() == [1, 1, 2]
-    assert read.trees.terminal.tolist() == [1, 0, -1]
-    assert len(known) == 2
-
-
-@pytest.mark.parametrize("wide", [True, False])
-def test_20_000_nodes_below_or_beside_one_another_take_no_recursion(wide: bool) -> None:
-    n = 20_000
-    graph = nx.DiGraph((0 if wide else node - 1, node) for node in range(1, n))
-    nx.set_node_attributes(graph, "A", "label")
-    graph.nodes[0]["observation"] = "x"
-    read = from_networkx([graph])
-    (back,) = to_networkx(*read)
-    assert list(back.edges) == list(graph.edges)
-    assert back.nodes(data=True) == graph.nodes(data=True)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Graphs that are no trees
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -92,24 +91,6 @@ def test_columns_are_refused_exactly_when_they_are_no_treebank(trees: list[tuple
             build(given)
 
 
-LEAF: Columns = {"symbol": [0], "left": [-1], "right": [-1], "terminal": [0], "root": [0]}
-
-
-@pytest.mark.parametrize(
-    ("start", "change"),
-    [
-        pytest.param(LEAF, {"symbol": [-1]}, id="negative symbol"),
-        pytest.param(LEAF, {"symbol": [0.5]}, id="fractional symbol"),
-        pytest.param(LEAF, {"left": [-2]}, id="child below -1"),
-        pytest.param(LEAF, {name: [[0]] for name in NAMES[:4]}, id="columns of two dimensions"),
-        pytest.param(LEAF, {"symbol": [2**70]}, id="symbol beyond 64 bits"),
-    ],
-)
-def test_numbers_that_name_nothing_are_refused(start: Columns, change: dict[str, list[Any]]) -> None:
-    with pytest.raises(ValueError, match=r".+"):
-        build(start | change)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Derived columns
 
@@ -167,21 +148,6 @@ def test_follow_ends_where_steps_end(trees: list[tuple], random: Any) -> None:
         assert skeletal.follow(np.array(step)).tolist() == ends
 
 
-def test_columns_of_a_chain_of_100_000_nodes_take_no_recursion() -> None:
-    n = 100_000
-    chain = SkeletalTrees.of(
-        np.zeros(n, dtype=int),
-        left=np.arange(-1, n - 1),
-        right=np.full(n, -1),
-        terminal=np.r_[0, np.full(n - 1, -1)],
-        root=[n - 1],
-    )
-    assert (chain.first_leaf == 0).all()
-    assert (chain.n_leaves == 1).all()
-    assert (chain.follow(chain.parent) == n - 1).all()
-    assert chain.rules.unary.tolist() == [[0, 0]]
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Tables of rules
 
@@ -230,16 +196,6 @@ def test_a_vocabulary_numbers_names_in_the_order_of_their_coming(first: list, la
         assert name in vocabulary
 
 
-def test_rows_are_told_apart_where_even_ranks_are_too_many_for_64_bits() -> None:
-    n = 70_000  # n⁴ > 2⁶³
-    rng = np.random.default_rng(0)
-    rows = np.stack([rng.permutation(n) for _ in range(4)], axis=1) * 10**9
-    distinct, which = Rules.distinct(rows)
-    assert distinct.tolist() == sorted(rows.tolist())
-    np.testing.assert_array_equal(distinct[which], rows)
-    np.testing.assert_array_equal(Rules.find(distinct, rows[:10]), which[:10])
-
-
 @given(treebanks, treebanks)
 def test_a_tree_is_a_forest_with_one_edge_per_node(trees: list[tuple], others: list[tuple]) -> None:
     skeletal = columns(trees)
@@ -254,10 +210,3 @@ def test_a_tree_is_a_forest_with_one_edge_per_node(trees: list[tuple], others: l
         assert forest.right.tolist() == skeletal.right.tolist()
         assert forest.root.tolist() == skeletal.root.tolist()
         assert forest.component.tolist() == list(range(len(trees)))
-
-
-def test_tables_of_rules_are_equal_if_all_their_rows_are() -> None:
-    rules = Rules(np.array([[0, 0]]), np.array([[1, 0]]), np.array([[1, 0, 0]]))
-    assert rules.equals(Rules(rules.leaf.copy(), rules.unary.copy(), rules.binary.copy()))
-    for kind in ("leaf", "unary", "binary"):
-        assert not rules.equals(replace(rules, **{kind: getattr(rules, kind)[:0]}))

@@ -7,7 +7,6 @@ that is asked of `Calculator` is written in `LatentTreeModel`.
 
 from __future__ import annotations
 
-import ast
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -117,14 +116,6 @@ def by_the_book(tokens: Sequence[str]) -> Expression:
     return total
 
 
-def tokens_of(expression: Expression) -> list[str]:
-    return (
-        [expression]
-        if isinstance(expression, str)
-        else [*tokens_of(expression[1]), expression[0], *tokens_of(expression[2])]
-    )
-
-
 def sentences(n: int, values: Sequence[str], seed: int) -> list[list[str]]:
     rng = np.random.default_rng(seed)
     drawn = [rng.choice(values, size=2 * size - 1).tolist() for size in rng.integers(1, 8, size=n)]
@@ -185,10 +176,3 @@ def test_a_question_that_is_answered_wrongly_is_named(models: dict[int, Calculat
         for call in calls:
             with pytest.raises(kind, match=f"Wrong.{question} must "):
                 call()
-
-
-def test_it_knows_nothing_but_the_core() -> None:
-    tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))
-    modules = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
-    rooms = {module.split(".")[1] for module in modules if module.startswith("spectral_latent")}
-    assert rooms == {"trees", "operators", "files", "estimation", "model"}
