@@ -444,39 +444,6 @@ def derivations(model: Lpcfg, sentence: Sequence[int]) -> list[Tree]:
     return [tree for a in range(len(model.states)) for tree in over(a, 0, len(sentence))]
 
 
-def log_weight(model: Lpcfg, trees: SkeletalTrees) -> np.ndarray:
-    """Compute log p of each tree under a model of non-negative numbers, by sums of logarithms."""
-    with np.errstate(divide="ignore"):
-        logs = {kind: {rule: np.log(array) for rule, array in model.of(kind).items()} for kind, _ in KINDS}
-        log_pi = [np.log(vector) for vector in model.pi]
-    below: dict[int, np.ndarray] = {}
-    roots = []
-    is_root = np.isin(np.arange(trees.n_nodes), trees.root)
-    for node, (a, left, right, x) in enumerate(
-        zip(*(column.tolist() for column in (trees.symbol, trees.left, trees.right, trees.terminal)), strict=True)
-    ):
-        if left < 0:
-            below[node] = logs["leaf"][a, x]
-        elif right < 0:
-            y = below.pop(left)
-            below[node] = log_sum(logs["unary"][a, int(trees.symbol[left])] + y)
-        else:
-            z, y = below.pop(right), below.pop(left)
-            table = logs["binary"][a, int(trees.symbol[left]), int(trees.symbol[right])]
-            below[node] = log_sum((table + y[:, None] + z[None, :]).reshape(len(table), -1))
-        if is_root[node]:
-            roots.append(log_sum(below.pop(node) + log_pi[a]))
-    return np.array(roots)
-
-
-def log_sum(values: np.ndarray) -> np.ndarray:
-    """Compute log Σ exp over the last axis."""
-    top = np.max(values, axis=-1, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore"):
-        return np.log(np.exp(values - top).sum(axis=-1)) + top[..., 0]
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Forests
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import ESTIMATORS, EstimatorOptions
+from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.graphs import GraphGrammar, GraphModel, neighbourhoods
 from spectral_latent.graphs.training import GraphFormalism
 from spectral_latent.trees import MISSING, Symbol, from_networkx
@@ -191,42 +191,6 @@ def test_what_was_never_seen_has_weight_zero(tree: Nested, node: str) -> None:
     for posterior in (model.predict, model.marginals):
         with pytest.raises(ValueError, match=f"graph 1, {node}"):
             posterior(graph_of(tree))
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Learning
-
-
-@functools.cache
-def truth() -> GraphModel:
-    """Make a model of inner nodes A and leaves B; children mostly keep the state, and observations show it."""
-    stay = np.array([[0.95, 0.05], [0.1, 0.9]])
-    ways = {(0, 0, 0): 0.2, (0, 0, 2): 0.2, (0, 2, 2): 0.3, (0, 2, 1): 0.3, (1, 0, 2): 0.4, (1, 2, 2): 0.6}
-    q = {(2, 1): np.array([0.8, 0.1]), (2, 2): np.array([0.1, 0.2]), (2, 3): np.array([0.1, 0.7])}
-    t = {rule: p * stay[:, :, None] * stay[:, None, :] for rule, p in ways.items()}
-    numbers = Lpcfg([2, 2, 2], [np.array([0.5, 0.5]), np.zeros(2), np.zeros(2)], q, {}, t)
-    return model_of(numbers, [Symbol("A"), Symbol("A", "rest"), Symbol("B")], probabilities=True)
-
-
-@functools.cache
-def sampled(n: int, seed: int) -> list[nx.DiGraph]:
-    return truth().sample(n, np.random.default_rng(seed))
-
-
-@functools.cache
-def learnt(estimator: Any) -> GraphModel:
-    return GraphModel.train(sampled(1500, 0), ESTIMATORS[estimator].with_settings(n_states=2, smoothing=None))
-
-
-@pytest.mark.parametrize(("estimator", "share"), [("spectral", 0.15), ("clusters-em", 0.4)])
-def test_a_model_learnt_from_samples_is_close_to_the_truth(estimator: str, share: float) -> None:
-    """The model has most of the likelihood that the truth gains over a model without states."""
-    held_out = sampled(300, 2)
-    plain = GraphModel.train(sampled(1500, 0), EstimatorOptions("em", n_states=1))
-    best, learnt_log, plain_log = (m.score(held_out).log.mean() for m in (truth(), learnt(estimator), plain))
-    assert plain_log < best
-    assert best - learnt_log < share * (best - plain_log)
-    assert (learnt(estimator).score(held_out).sign > 0).all()
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -118,6 +118,7 @@ class ModelConformance:
     settings: tuple[Any, ...]  # small options to train with
     example: Any  # examples that training refuses, because a string or a number is no list of examples
     defaults: Any  # the options of a model that is trained without options
+    facts: tuple[str, ...] = ("options",)  # the names of its description, besides those of all models
     sense: Mapping[str, list[Any]] = MappingProxyType({})  # the values of NONSENSE that a setting of a file may have
 
     @staticmethod
@@ -196,6 +197,7 @@ class ModelConformance:
             assert len(repr(model)) < 1000
             facts = json.loads(json.dumps(model.description))
             assert (facts["kind"], facts["sizes"]) == (self.model_class.kind, model.sizes)
+            assert sorted(facts.keys() - {"objective"}) == sorted(["kind", "sizes", *self.facts])
             assert set(model.summary) == set(facts)
             assert model._repr_html_().count("<tr>") == len(facts)
             assert len(model._repr_html_()) < 20_000

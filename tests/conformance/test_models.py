@@ -27,6 +27,7 @@ NEW = [["the", "cow", "sees", "a", "dog", "in", "it", "with", "the", "cat"], ["d
 
 class TestConstituencyModel(AnswersByProcesses, EstimatedConformance):
     model_class = ConstituencyModel
+    facts = ("labels", "tags", "options")
     defaults = constituency_preset("fast")[0]
     settings = (
         ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=4)),
@@ -69,6 +70,7 @@ class TestConstituencyModel(AnswersByProcesses, EstimatedConformance):
 
 class TestDependencyModel(AnswersByProcesses, EstimatedConformance):
     model_class = DependencyModel
+    facts = ("tags", "column", "relations", "options")
     sense = MappingProxyType({"slope": [-1.5]})
     defaults = dependency_preset("fast")[0]
     settings = (
@@ -113,6 +115,7 @@ class TestDependencyModel(AnswersByProcesses, EstimatedConformance):
 
 class TestLatentTagger(EstimatedConformance):
     model_class = LatentTagger
+    facts = ("tags", "column", "options")
     defaults = tagger_preset("fast")
     settings = (
         TaggerOptions(EstimatorOptions("spectral", n_states=4)),
@@ -176,6 +179,7 @@ class TestLatentHMM(EstimatedConformance):
 
 class TestAnchorHMM(ModelConformance):
     model_class = AnchorHMM
+    facts = ("anchors", "labels", "options")
     defaults = AnchorOptions()
     settings = (
         AnchorOptions(n_states=5),
@@ -229,6 +233,7 @@ GRAPHS = [graph_of(phrase) for phrase in PHRASES]
 
 class TestGraphModel(EstimatedConformance):
     model_class = GraphModel
+    facts = ("labels", "options")
     defaults = Spectral()
     estimator = ()
     settings = (

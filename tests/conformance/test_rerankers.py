@@ -53,6 +53,7 @@ CHOICES = [
 
 class TestReranker(AnswersByProcesses, ModelConformance):
     model_class = Reranker
+    facts = ("models",)
     defaults = RerankerOptions()
     settings = (RerankerOptions(penalty=4.0), RerankerOptions(iterations=2, folds=3))
     example = "(S x)"

@@ -25,7 +25,7 @@ from spectral_latent.evaluation import score_attachments
 from spectral_latent.grammar import MarginalName
 from spectral_latent.inference import SignedLog
 from tests.conformance.treebank import DEPENDENCIES
-from tests.dependency.trees import Heads, is_tree, projective_trees, random_tree
+from tests.dependency.trees import Heads, projective_trees, random_tree
 from tests.streams import make_shards
 
 TREES = """
@@ -84,13 +84,6 @@ def random_treebank(seed: int, n: int = 150) -> list[DependencySentence]:
 UNPRUNED = DependencyOptions(threshold=0.0, beam=0.0, fragments=0.0, floor=None, estimator=EstimatorOptions(n_states=4))
 
 
-@pytest.fixture(scope="module", params=[Attachment("left"), Attachment(symbols_have_tags=False)])
-def unpruned(request: pytest.FixtureRequest) -> DependencyModel:
-    found = DependencyModel.train(random_treebank(0), replace(UNPRUNED, attachment=request.param))
-    assert found.grammar.seen.all()
-    return found
-
-
 def signed(model: DependencyModel, name: MarginalName = "divided") -> DependencyModel:
     """The same model, whose posteriors keep their signs."""
     options = replace(model.options, marginals=name)
@@ -124,22 +117,6 @@ def best(mu: np.ndarray, trees: Iterable[Heads]) -> tuple[float, Heads]:
     """Of the trees whose arcs all have a marginal, that of the largest sum."""
     weights = np.where(np.abs(mu) > 1e-8, np.abs(mu), -np.inf)
     return max((float(weights[heads, range(len(heads))].sum()), heads) for heads in trees)
-
-
-@pytest.mark.parametrize("given_tags", [True, False])
-def test_parses_are_the_trees_of_least_risk(unpruned: DependencyModel, given_tags: bool) -> None:
-    rng = np.random.default_rng(3)
-    for n in (1, 2, 3, 4):
-        sentence = sentence_of(rng, n) if given_tags else DependencySentence.of(rng.choice(WORDS, n).tolist())
-        mu = unpruned.posteriors(sentence)
-        spanning = [heads for heads in itertools.product(range(n + 1), repeat=n) if is_tree(heads)]
-        assert unpruned.parse(sentence).tree.heads == best(mu, projective_trees(n))[1]
-        assert unpruned.parse(sentence, projective=False).tree.heads == best(mu, spanning)[1]
-        found = [parse.tree.heads for parse in unpruned.parse_nbest(sentence, 6)]
-        sums = [float(np.abs(mu)[heads, range(n)].sum()) for heads in found if heads is not None]
-        assert found[0] == unpruned.parse(sentence).tree.heads
-        assert len(set(found)) == len(found) == min(6, len(projective_trees(n)))
-        assert sums == sorted(sums, reverse=True)
 
 
 @pytest.mark.parametrize("name", ["absolute", "divided", "undivided"])
@@ -245,17 +222,6 @@ def test_what_is_no_tree_is_refused(heads: Heads | None, model: DependencyModel)
 # Several grammars
 
 SMALL = DependencyOptions(estimator=EstimatorOptions("clusters-em", n_states=3, iterations=2))
-
-
-def test_posteriors_are_means_over_the_grammars_that_derive_a_sentence() -> None:
-    model = DependencyModel.train(DEPENDENCIES, [SMALL, replace(SMALL, attachment=Attachment("left"))])
-    one, other = (DependencyModel((member,), model.relations) for member in model.members)
-    empty = other.grammar.with_operators(replace(other.grammar.operators, leaf=0.0 * other.grammar.operators.leaf))
-    for sentence in (tree.without_tree() for tree in DEPENDENCIES[:6]):
-        mean = (one.posteriors(sentence) + other.posteriors(sentence)) / 2
-        np.testing.assert_allclose(model.posteriors(sentence), mean, atol=1e-12)
-        alone = replace(model, members=(one.grammar, empty))
-        np.testing.assert_allclose(alone.posteriors(sentence), one.posteriors(sentence), atol=1e-12)
 
 
 def test_grammars_that_do_not_fit_together_are_refused() -> None:

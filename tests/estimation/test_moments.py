@@ -22,7 +22,6 @@ from tests.oracles import (
     numbers_of,
     random_projections,
     same_moments,
-    same_numbers,
     tree_strategy,
 )
 
@@ -64,24 +63,6 @@ def test_moments_of_shards_add_up_to_those_of_the_whole(trees: list[tuple], seed
 )
 def test_rules_that_the_table_lacks_are_no_part_of_other_rules(known: tuple, unknown: tuple) -> None:
     same_moments(*moments_of(columns([known, unknown]), 0, columns([known]).rules), **CLOSE)
-
-
-@given(st.lists(st.tuples(tree_strategy(), st.integers(1, 3)), min_size=1, max_size=5), seeds)
-def test_a_tree_of_weight_two_is_two_trees(pairs: list[tuple[tuple, int]], seed: int) -> None:
-    """For moments and counts of known states; copies of a node have the vectors and the state of the node."""
-    rng = np.random.default_rng(seed)
-    one = columns(tree for tree, _ in pairs)
-    many = columns(tree for tree, weight in pairs for _ in range(weight))
-    weight = np.array([weight for _, weight in pairs], dtype=float)[one.tree]
-    of_trees = np.split(np.arange(one.n_nodes), one.root[:-1] + 1)
-    copy = np.concatenate([np.tile(nodes, times) for nodes, (_, times) in zip(of_trees, pairs, strict=True)])
-    y, z = random_projections(one, STATES, rng)
-    found = Moments.of_trees(one, one.rules, np.array(STATES), y, z, weight)
-    same_moments(found, Moments.of_trees(many, one.rules, np.array(STATES), y[copy], z[copy]), **CLOSE)
-    state = rng.integers(np.array(STATES)[one.symbol])
-    counted = state_counts(one, one.rules, np.array(STATES), state, weight[one.root])
-    wanted = state_counts(many, one.rules, np.array(STATES), state[copy])
-    same_numbers(numbers_of(counted), numbers_of(wanted))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

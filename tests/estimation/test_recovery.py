@@ -103,7 +103,7 @@ def test_a_symbol_whose_shares_would_be_negative_gets_its_pivots() -> None:
 @pytest.mark.parametrize("number", [0, 11])
 def test_errors_fall_with_the_root_of_the_sample(number: int) -> None:
     """Of a latent PCFG and a hidden Markov model."""
-    problem, sizes = PROBLEMS[number], (1_000, 16_000)
+    problem, sizes = PROBLEMS[number], (1_000, 9_000)
     options = replace(OPTIONS, n_states=problem.n_states)
     found = [[error_of(estimate(problem.treebank(n, 0), options).operators, problem.model)] for n in sizes]
     assert slope(sizes, np.array(found)) == pytest.approx(-0.5, abs=0.15)
@@ -183,7 +183,7 @@ def test_expected_counts_are_clipped_sums_over_nodes() -> None:
 # Numbers of states
 
 
-@pytest.mark.parametrize("number", [0, 10])
+@pytest.mark.parametrize("number", [10])
 def test_the_numbers_of_states_of_known_models_are_found(number: int) -> None:
     problem = PROBLEMS[number]
     found = find_ranks(problem.treebank(3000, 0), ProjectionOptions(n_states=12))

@@ -19,9 +19,9 @@ from spectral_latent.estimation import (
     inside_templates,
     outside_templates,
 )
-from spectral_latent.estimation._treebank import ColumnStore, StoredColumns, count_rules
+from spectral_latent.estimation._treebank import ColumnStore, StoredColumns
 from spectral_latent.operators import Counts
-from tests.oracles import columns, kind_and_rule, numbers_of, post_order, same_numbers, tree_strategy
+from tests.oracles import columns, kind_and_rule, numbers_of, post_order, tree_strategy
 
 treebanks = st.lists(tree_strategy(n_symbols=3, n_terminals=3, max_leaves=6), min_size=1, max_size=8)
 
@@ -45,18 +45,6 @@ def test_counts_are_those_of_nodes(trees: list[tuple]) -> None:
     assert counts.symbol.tolist() == [sum(node[0] == a for node in nodes) for a in range(counts.n_symbols)]
     assert counts.n_trees == len(trees)
     assert (counts.states == 1).all()
-
-
-@given(treebanks, st.lists(st.integers(0, 8), max_size=3))
-def test_counts_of_shards_add_up_to_those_of_the_whole(trees: list[tuple], at: list[int]) -> None:
-    """Shards may lack symbols and rules, and be empty."""
-    cuts = sorted({0, len(trees), *(min(cut, len(trees)) for cut in at)})
-    shards = [shard_of(trees[first:end]) for first, end in zip(cuts, [*cuts[1:], len(trees)], strict=True)]
-    added = count_rules(shards)
-    whole = Counts.of_trees(columns(trees))
-    assert added.rules.equals(whole.rules)
-    same_numbers(numbers_of(added), numbers_of(whole))
-    np.testing.assert_array_equal(added.symbol, whole.symbol)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

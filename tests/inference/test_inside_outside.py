@@ -28,7 +28,6 @@ from spectral_latent.trees import Forest, Rules, SkeletalTrees
 from tests.oracles import (
     Lpcfg,
     Parsed,
-    all_rules,
     by_enumeration,
     cky_forest,
     columns,
@@ -36,7 +35,6 @@ from tests.oracles import (
     derivations,
     figure_2,
     figure_4,
-    log_weight,
     numbers_by_factor,
     random_lpcfg,
     random_numbers,
@@ -196,48 +194,6 @@ def test_factors_are_numbers_above_zero_one_for_each_item_and_roots_stay(wrong: 
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Scale
-
-
-def branching(n: int, side: str, rng: np.random.Generator) -> SkeletalTrees:
-    """A chain of n leaves of symbol 1 under nodes of symbol 0, to the right or to the left."""
-    terminals = rng.integers(3, size=n)
-    terminal = np.full(2 * n - 1, -1)
-    left, right = np.full((2, 2 * n - 1), -1)
-    symbol = np.zeros(2 * n - 1, dtype=int)
-    if side == "right":  # leaves first, then the nodes from the last two words up
-        terminal[:n] = terminals
-        inner = np.arange(n, 2 * n - 1)
-        left[inner] = np.arange(n - 2, -1, -1)
-        right[inner] = np.r_[n - 1, inner[:-1]]
-        symbol[:n] = 1
-    else:  # leaf, then leaf and node by turns
-        at = np.r_[0, np.arange(1, 2 * n - 1, 2)]
-        terminal[at] = terminals
-        symbol[at] = 1
-        inner = np.arange(2, 2 * n - 1, 2)
-        left[inner], right[inner] = inner - 2, inner - 1
-    return SkeletalTrees.of(symbol, left=left, right=right, terminal=terminal, root=[2 * n - 2])
-
-
-def chain_model(rng: np.random.Generator) -> Lpcfg:
-    rules = all_rules(2, 3)
-    return random_lpcfg(rng, [3, 2], rules)
-
-
-@pytest.mark.parametrize("side", ["left", "right"])
-def test_long_chains_have_the_finite_logarithms_that_log_space_gives(side: str) -> None:
-    rng = np.random.default_rng(0)
-    model, trees = chain_model(rng), branching(10_000, side, rng)
-    operators, forest = model.operators(), Forest.of_trees(trees, model.rules())
-    weight = tree_weights(operators, forest)
-    expected = log_weight(model, trees)
-    assert expected[0] < -1000  # far below the smallest float64
-    assert weight.log == pytest.approx(expected, rel=1e-11)
-    assert posteriors(operators, forest) == pytest.approx(np.ones(forest.n_items), rel=1e-8)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
 # The edge of the number range
 
 
@@ -283,6 +239,31 @@ def test_an_edge_of_weight_zero_does_not_hide_a_small_one() -> None:
     operators, forest = two_ways(300)
     assert tree_weights(operators, forest).log == pytest.approx([300 * math.log(1e-3)])
     assert posteriors(operators, forest) == pytest.approx([1.0] * 301 + [0.0, 1.0])
+
+
+def test_edges_of_a_long_chain_neither_under_nor_overflow() -> None:
+    """A chain of 20,000 nodes whose weights are near 10^±200: every marginal is one, and the logarithm is finite."""
+    n = 20_000
+    spine = np.arange(n)  # 0 → x, 1 → 0, then 1 → 1 all the way up
+    forest = Forest(
+        symbol=np.minimum(spine, 1),
+        start=np.arange(n + 1),
+        rule=np.where(spine < 2, 0, 1),
+        left=spine - 1,
+        right=np.full(n, -1),
+        root=np.array([n - 1]),
+        component=np.array([0]),
+    )
+    rules = Rules(np.array([[0, 0]]), np.array([[1, 0], [1, 1]]), np.empty((0, 3), dtype=np.int64))
+    for size in (1e-200, 1e200):
+        numbers = np.array([[0.0], [size]]), np.array([[size]]), np.full((2, 1, 1), size)
+        operators = ObservableOperators(rules, np.ones(2, dtype=np.int64), *numbers, [])
+        inside_vectors = inside(operators, forest)
+        outside_vectors = outside(operators, forest, inside_vectors)
+        assert edge_marginals(operators, forest, inside_vectors, outside_vectors) == pytest.approx(1.0, rel=1e-9)
+        weight = total_weight(operators, forest, inside_vectors)
+        assert weight.log == pytest.approx([(n + 1) * math.log(size)], rel=1e-12)
+        assert marginals(operators, forest, inside_vectors, outside_vectors) == pytest.approx(1.0, rel=1e-9)
 
 
 def test_items_belong_to_the_component_of_the_next_root() -> None:

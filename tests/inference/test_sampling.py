@@ -10,67 +10,7 @@ from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.trees import Rules
 from tests.oracles import change_basis
 
-STATES = np.array([2, 1, 3])
 RULES = Rules(
-    leaf=np.array([[0, 0], [1, 0], [1, 1], [2, 1], [2, 2]]),
-    unary=np.array([[0, 2], [1, 2]]),
-    binary=np.array([[0, 0, 1], [0, 1, 2], [2, 2, 2]]),
-)
-
-
-def random_grammar() -> ObservableOperators:
-    """Random probabilities over `RULES`, most of the mass on leaves."""
-    rng = np.random.default_rng(0)
-    leaf, unary = np.zeros((len(RULES.leaf), 3)), np.zeros((len(RULES.unary), 3, 3))
-    binary = [np.zeros(STATES[rule]) for rule in RULES.binary]
-    for a, m in enumerate(STATES):
-        for h in range(m):
-            blocks = [leaf[r, h : h + 1] for r in np.flatnonzero(RULES.leaf[:, 0] == a)]
-            blocks += [unary[r, h, : STATES[RULES.unary[r, 1]]] for r in np.flatnonzero(RULES.unary[:, 0] == a)]
-            blocks += [binary[r][h] for r in np.flatnonzero(RULES.binary[:, 0] == a)]
-            strength = np.concatenate([np.full(block.size, 4.0 if block.size == 1 else 0.4) for block in blocks])
-            ends = np.cumsum([block.size for block in blocks])[:-1]
-            for block, weights in zip(blocks, np.split(rng.dirichlet(strength), ends), strict=True):
-                block[...] = weights.reshape(block.shape)
-    root = np.array([[0.5, 0.2, 0.0], [0.3, 0.0, 0.0], [0.0, 0.0, 0.0]])
-    tensors = [Tensor.of_dense(full) for full in binary]
-    return ObservableOperators(RULES, STATES, root, leaf, unary, tensors, probabilities=True)
-
-
-def test_states_and_rules_are_as_frequent_as_they_are_probable() -> None:
-    operators = random_grammar()
-    trees, states = sample_trees(operators, 20_000, np.random.default_rng(5))
-    roots = np.zeros_like(operators.root)
-    np.add.at(roots, (trees.symbol[trees.root], states[trees.root]), 1)
-    assert roots / roots.sum() == pytest.approx(operators.root, abs=0.015)
-    rule = trees.rule_in(operators.rules)
-    for r, (a, _, _) in enumerate(operators.rules.binary):
-        nodes = np.flatnonzero(trees.is_binary & (rule == r))
-        counts = np.zeros(operators.binary[r].shape)
-        np.add.at(counts, (states[nodes], states[trees.left[nodes]], states[trees.right[nodes]]), 1)
-        visits = np.bincount(states[trees.symbol == a], minlength=STATES[a])[:, None, None]
-        exact = operators.binary[r].to_dense()
-        error = np.sqrt(exact * (1 - exact) / visits)
-        assert (np.abs(counts / visits - exact) <= 5 * error + 1e-12).all()
-
-
-def test_only_probabilities_are_sampled_from() -> None:
-    grammar, rng = random_grammar(), np.random.default_rng(0)
-    for changed in (
-        change_basis(grammar, [np.eye(m) for m in STATES]),
-        replace(grammar, leaf=grammar.leaf * [[1], [1.1], [1.1], [1], [1]]),
-        replace(grammar, binary=[grammar.binary[0].scale(-1.0), *grammar.binary[1:]]),
-        replace(grammar, leaf=np.where(RULES.leaf[:, :1] == 2, np.nan, grammar.leaf)),
-        replace(grammar, root=grammar.root * 0.5),
-    ):
-        with pytest.raises(ValueError):
-            sample_trees(changed, 1, rng)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Mean counts of nodes and collapsed grammars, against large samples and by hand
-
-MEANS_RULES = Rules(
     leaf=np.array([[0, 0], [1, 1], [2, 0]]), unary=np.array([[0, 1], [2, 2]]), binary=np.array([[0, 0, 1], [1, 1, 1]])
 )
 
@@ -81,7 +21,7 @@ def growing_grammar() -> ObservableOperators:
     pairing = np.array([[[0.1, 0.0], [0.0, 0.0]], [[0.0, 0.2], [0.0, 0.1]]])
     binary = [Tensor.of_dense(full) for full in (growing, pairing)]
     return ObservableOperators(
-        MEANS_RULES,
+        RULES,
         states=np.array([2, 2, 1]),
         root=np.array([[0.6, 0.4], [0.0, 0.0], [0.0, 0.0]]),
         leaf=np.array([[0.3, 0.5], [0.9, 0.7], [0.0, 0.0]]),
@@ -89,6 +29,36 @@ def growing_grammar() -> ObservableOperators:
         binary=binary,
         probabilities=True,
     )
+
+
+def test_states_and_rules_are_as_frequent_as_they_are_probable() -> None:
+    operators = growing_grammar()
+    trees, states = sample_trees(operators, 20_000, np.random.default_rng(5))
+    roots = np.zeros_like(operators.root)
+    np.add.at(roots, (trees.symbol[trees.root], states[trees.root]), 1)
+    assert roots / roots.sum() == pytest.approx(operators.root, abs=0.015)
+    rule = trees.rule_in(operators.rules)
+    for r, (a, _, _) in enumerate(operators.rules.binary):
+        nodes = np.flatnonzero(trees.is_binary & (rule == r))
+        counts = np.zeros(operators.binary[r].shape)
+        np.add.at(counts, (states[nodes], states[trees.left[nodes]], states[trees.right[nodes]]), 1)
+        visits = np.bincount(states[trees.symbol == a], minlength=operators.states[a])[:, None, None]
+        exact = operators.binary[r].to_dense()
+        error = np.sqrt(exact * (1 - exact) / visits)
+        assert (np.abs(counts / visits - exact) <= 5 * error + 1e-12).all()
+
+
+def test_only_probabilities_are_sampled_from() -> None:
+    grammar, rng = growing_grammar(), np.random.default_rng(0)
+    for changed in (
+        change_basis(grammar, [np.eye(m) for m in grammar.states]),
+        replace(grammar, leaf=grammar.leaf * [[1], [1.1], [1]]),
+        replace(grammar, binary=[grammar.binary[0].scale(-1.0), *grammar.binary[1:]]),
+        replace(grammar, leaf=np.where(RULES.leaf[:, :1] == 1, np.nan, grammar.leaf)),
+        replace(grammar, root=grammar.root * 0.5),
+    ):
+        with pytest.raises(ValueError):
+            sample_trees(changed, 1, rng)
 
 
 def test_mean_node_counts_are_the_means_of_a_sample() -> None:

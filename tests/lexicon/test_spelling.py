@@ -182,14 +182,6 @@ def test_weights_are_where_the_gradient_is_zero(frequent: float) -> None:
     assert dense_loss(weights, features, target, 0.1) < min(nearby)
 
 
-def test_memory_does_not_grow_with_classes_that_features_do_not_have() -> None:
-    size = 100_000  # a matrix of examples and classes would take 80 GB, one of features and classes as much
-    diagonal = sparse.dia_array((np.ones((1, size)), [0]), shape=(size, size)).tocsr()
-    features, target = diagonal[:50], diagonal[:50]
-    found = log_linear_weights(sparse.csr_array(features), sparse.csr_array(target), 0.5, 3, frequent=np.inf)
-    assert found.shape == (size, size) and found.nnz == 50
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Choices
 

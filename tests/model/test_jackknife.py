@@ -87,7 +87,7 @@ def test_intervals_of_a_spectral_grammar_cover_the_truth(settings: str) -> None:
 
 def test_models_of_the_library_have_errors() -> None:
     trees = toy_treebank(120)
-    jackknife = Jackknife(lambda some: ConstituencyModel.train(some, ConstituencyOptions()), trees, 5)
+    jackknife = Jackknife(lambda some: ConstituencyModel.train(some, ConstituencyOptions()), trees, 3)
 
     def probabilities(model: ConstituencyModel) -> np.ndarray:
         weights = model.score(trees[:3])

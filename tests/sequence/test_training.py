@@ -52,7 +52,7 @@ def exactly(estimator: EstimatorName, n_states: int, iterations: int = 5) -> HMM
 
 def test_choices_are_those_of_cross_validation() -> None:
     """On data whose rare observations are in one sequence each, so that other folds have not seen them."""
-    data: list[list[Any]] = [[*row, f"once {i}"] if i % 21 == 0 else row for i, row in enumerate(strings(1_000))]
+    data: list[list[Any]] = [[*row, f"once {i}"] if i % 21 == 0 else row for i, row in enumerate(strings(600))]
 
     folds = untagged.folds_of(len(data)).tolist()
 
@@ -67,16 +67,22 @@ def test_choices_are_those_of_cross_validation() -> None:
         return total
 
     told: list[Progress] = []
-    chosen = LatentHMM.train(data, HMMOptions(EstimatorOptions(n_states=5)), listener=told.append)
-    n_states = max(range(1, 6), key=lambda m: likelihood(m, 0.01))
+    chosen = LatentHMM.train(data, HMMOptions(EstimatorOptions(n_states=4)), listener=told.append)
+    n_states = max(range(1, 5), key=lambda m: likelihood(m, 0.01))
     assert chosen.grammar.n_states == n_states > 1
     floors = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
     at = floors.index(chosen.floor)
     assert chosen.floor == max(floors[max(at - 1, 0) : at + 2], key=lambda floor: likelihood(n_states, floor))
     steps = [progress for progress in told if progress.stage == "states"]
     assert [progress.done for progress in steps] == list(range(1, len(steps) + 1))
-    assert steps[0].total == 10 * 5
-    assert len(steps) < 50  # numbers of states that are clearly worse are given up
+    assert steps[0].total == 10 * 4
+    assert len(steps) < 40  # numbers of states that are clearly worse are given up
+
+
+def test_twenty_sequences_are_enough_to_choose() -> None:
+    assert LatentHMM.train(strings(19)).options == HMMOptions()
+    for n in (20, 21):
+        assert not LatentHMM.train(strings(n)).options.choose_states
 
 
 @pytest.mark.parametrize("estimator", ["moments-em", "clusters-em", "em"])
