@@ -265,30 +265,3 @@ def test_steps_climb_to_the_optimum() -> None:
     assert all(value + gap >= values[-1] - 1e-9 for value, gap in found)
     assert gaps[0] > 1
     assert gaps[-1] < 1e-3  # nats, of some thousands
-
-
-@settings(max_examples=40)
-@given(strings, seeds, st.integers(1, 4))
-def test_the_closed_form_is_that_of_the_paper(rows: list[list[int]], seed: int, m: int) -> None:
-    """(4)-(7) with arrays: T = diag(π̄)⁻¹ O⁺ B (O⁺)ᵀ, and what ends, diag(π̄)⁻¹ O⁺ b; without negative entries."""
-    n = 4
-    bigrams = count_bigrams(Sequences.of([*rows, list(range(n))]), n)
-    table, first = counts_of(bigrams, n)
-    mixtures = np.random.default_rng(seed).dirichlet(np.ones(m), n)
-    u = bigrams.unigrams / bigrams.unigrams.sum()
-    share = u @ mixtures
-    o = mixtures * u[:, None] / share
-    assume(np.linalg.cond(o) < 1e4)
-    table = table / table.sum()
-    plus = np.linalg.lstsq(o, np.eye(n))[0]
-    joint, ends = plus @ table[:, :n] @ plus.T / share[:, None], plus @ table[:, n] / share
-    following = np.column_stack([joint, ends]).clip(min=0.0)
-    assume(following.sum(axis=1).min() > 1e-3)
-    following /= following.sum(axis=1, keepdims=True)
-    initial = (plus @ first).clip(min=0.0)
-    assume(initial.sum() > 1e-3)
-    found = solve_closed_form(mixtures, bigrams)
-    assert found.emission == pytest.approx(o.T, abs=1e-12)
-    assert found.initial == pytest.approx(initial / initial.sum(), abs=1e-6)
-    assert found.stop == pytest.approx(following[:, m], abs=1e-6)
-    assert (1 - found.stop)[:, None] * found.transition == pytest.approx(following[:, :m], abs=1e-6)

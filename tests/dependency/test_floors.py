@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.dependency.grammar import with_floors
-from spectral_latent.inference import SignedLog, collapse, mean_inside_vectors, tree_weights
+from spectral_latent.inference import SignedLog, collapse, mean_inside_vectors
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest
 from tests.oracles import (
@@ -101,20 +101,6 @@ def test_weights_are_those_of_the_definition(seed: int, floor: float, proper: bo
     found = floored(model, coarse, trees, floor)
     assert numbers(found) == pytest.approx(np.array(wanted), rel=1e-9)
     assert (found.sign == 1).all()
-
-
-@given(seeds)
-def test_where_nothing_fails_weights_are_the_estimates(seed: int) -> None:
-    """Exactly: of a true model, also in another basis, under a floor that nothing reaches."""
-    rng = np.random.default_rng(seed)
-    model, coarse = finite(rng)
-    operators = change_basis(model, [np.linalg.qr(rng.normal(size=(m, m)))[0] for m in STATES])
-    skeletal = columns(random_trees(rng, 20))
-    forest = Forest.of_trees(skeletal, operators.rules)
-    found = with_floors(operators, coarse, skeletal, forest, mean_inside_vectors(operators, coarse), 1e-9).weight()
-    expected = tree_weights(operators, forest)
-    np.testing.assert_array_equal(found.sign, expected.sign)
-    np.testing.assert_array_equal(found.log, expected.log)
 
 
 def test_rules_that_are_unknown_give_weight_zero() -> None:

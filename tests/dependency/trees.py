@@ -54,11 +54,6 @@ def random_tree(rng: np.random.Generator, n: int) -> Heads:
     return tuple(heads.tolist())
 
 
-def star(left: int, right: int) -> Heads:
-    """A root with so many children to either side."""
-    return (*[left + 1] * left, 0, *[left + 1] * right)
-
-
 def children(heads: Heads, word: int) -> tuple[list[int], list[int]]:
     """The left and the right children of a word, the closest first."""
     mine = [child for child, head in enumerate(heads, start=1) if head == word]

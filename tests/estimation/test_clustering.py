@@ -141,3 +141,4 @@ def test_two_clusters_on_a_line_are_the_best_of_all_cuts(seed: int) -> None:
     best = min(cuts, key=squares)
     wanted = [np.average(places[part], weights=weight[part]) for part in best]
     assert sorted(centres.tolist()) == pytest.approx(wanted)
+    assert len(_bisect(np.zeros((3, 2)), np.ones(3), 2)) == 1  # what is the same is not cut

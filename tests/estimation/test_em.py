@@ -14,7 +14,7 @@ from spectral_latent.estimation import FeatureColumns, Shard
 from spectral_latent.estimation._moments import moments_from_counts, operators_from_moments
 from spectral_latent.estimation.clustering import state_counts
 from spectral_latent.estimation.em import run_em, state_prior, towards_mean
-from spectral_latent.estimation.starts import climb_together, n_near
+from spectral_latent.estimation.starts import Ascent, beyond, climb_together, n_near
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators
 from spectral_latent.trees import Forest, SkeletalTrees
@@ -281,6 +281,24 @@ def test_the_highest_top_is_found_and_starts_that_fall_behind_are_given_up() -> 
     assert hills.n_steps[-200.0] == 10 < hills.n_steps[10.0]
     assert reached[2] == pytest.approx(-200.0, abs=0.1)
     assert n_near(reached) == 2
+
+
+def test_steps_grow_by_one_factor_until_one_goes_too_far() -> None:
+    """A step beyond multiplies logarithms; what goes down is not kept, and the next step is one of EM."""
+    strides: list[float] = []
+
+    def far(before: Climber, after: Climber, stride: float) -> Climber:
+        strides.append(stride)
+        return after if stride < 5.0 else before._replace(left=99.0)
+
+    ascent = Ascent(Hills(), Climber(1.0, 0.9, 8.0), far)
+    ascent.climb(20, 0.0)
+    n = next(at for at, stride in enumerate(strides) if stride >= 5.0) + 1
+    assert strides[0] > 1.0 and strides[:n] == pytest.approx([strides[0] ** k for k in range(1, n + 1)])
+    assert strides[n] == strides[0]
+    assert ascent.n_iterations == 20 > len(ascent.objective) - 1 and ascent.objective == sorted(ascent.objective)
+    before, after = np.array([0.2, 0.5, 0.3]), np.array([0.1, 0.9, 0.0])
+    np.testing.assert_allclose(beyond(before, after, 3.0), before * (after / before) ** 3)
 
 
 def test_a_judge_keeps_the_model_that_it_prefers_and_ends_a_start() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import LeafMoments, Moments, Priors, operators_from_moments, relative_frequencies
+from spectral_latent.estimation import Moments, Priors, operators_from_moments, relative_frequencies
 from spectral_latent.estimation._moments import moments_from_counts
 from spectral_latent.estimation.clustering import state_counts
 from spectral_latent.operators import Counts, ObservableOperators
@@ -63,28 +63,6 @@ def test_moments_of_shards_add_up_to_those_of_the_whole(trees: list[tuple], seed
 )
 def test_rules_that_the_table_lacks_are_no_part_of_other_rules(known: tuple, unknown: tuple) -> None:
     same_moments(*moments_of(columns([known, unknown]), 0, columns([known]).rules), **CLOSE)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Linear maps of projections
-
-
-@given(treebanks, seeds, st.tuples(*[st.integers(1, 4)] * 3))
-def test_moments_of_mapped_projections_are_mapped_moments(
-    trees: list[tuple], seed: int, onto: tuple[int, int, int]
-) -> None:
-    skeletal = columns(trees)
-    rng = np.random.default_rng(seed)
-    y, z = random_projections(skeletal, STATES, rng)
-    inside = [rng.normal(size=(k, m)) for k, m in zip(onto, STATES, strict=True)]
-    outside = [rng.normal(size=(k, m)) for k, m in zip(onto, STATES, strict=True)]
-    mapped = np.zeros((2, skeletal.n_nodes, max(onto)))
-    for node, a in enumerate(skeletal.symbol.tolist()):
-        mapped[0, node, : onto[a]] = inside[a] @ y[node, : STATES[a]]
-        mapped[1, node, : onto[a]] = outside[a] @ z[node, : STATES[a]]
-    before = Moments.of_trees(skeletal, skeletal.rules, np.array(STATES), y, z)
-    found = before.transform_projections(np.array(onto), inside, outside)
-    same_moments(found, moments_by_loops(skeletal, skeletal.rules, onto, *mapped), rtol=1e-8, atol=1e-8)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -255,22 +233,6 @@ def test_fragments_are_trees_rooted_in_every_symbol_in_proportion_to_its_nodes(
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Leaf smoothing and relative frequencies
-
-
-def test_leaf_smoothing_sees_the_leaf_moments_and_may_add_rules() -> None:
-    skeletal = columns([(0, (1, 0), (1, 1)), (0, (1, 0), (1, 0))])
-    seen: list[LeafMoments] = []
-
-    def smooth(moments: LeafMoments) -> tuple[np.ndarray, np.ndarray]:
-        seen.append(moments)
-        return np.array([[1, 0], [1, 1], [1, 9]]), np.vstack([moments.total, [[0.5]]])
-
-    operators = relative_frequencies(Counts.of_trees(skeletal), Priors(smooth))
-    assert len(seen) == 1
-    assert seen[0].count.tolist() == [3.0, 1.0]
-    assert operators.rules.leaf.tolist() == [[1, 0], [1, 1], [1, 9]]
-    assert operators.leaf.ravel().tolist() == [3 / 4, 1 / 4, 0.5 / 4]
-    assert operators.rules.binary.tolist() == [[0, 1, 1]]
 
 
 @given(treebanks, seeds)

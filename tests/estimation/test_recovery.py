@@ -207,15 +207,6 @@ def test_as_many_trees_as_are_told_show_one_more_state() -> None:
         assert states_of(0.99 * times)[0][a] == kept and states_of(1.01 * times)[0][a] > kept
 
 
-def test_a_symbol_of_one_tree_has_one_state() -> None:
-    """Without the group of this tree, the symbol does not occur."""
-    leaves = [-1] * 400
-    symbol = [0] * 399 + [1]
-    trees = SkeletalTrees.of(symbol, left=leaves, right=leaves, terminal=[0, 1] * 200, root=range(400))
-    features = FeatureColumns.of({"a": np.arange(400) % 2}, {"b": np.arange(400) % 2})
-    assert find_ranks(Treebank.of([Shard.of(trees, features)])).tolist() == [2, 1]
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Beyond the conditions of the spectral estimator
 

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, Permits
+from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar._inside_chart import InsideChart, LimitError, inside_chart
 from spectral_latent.grammar.forests import SpanForest, prune_chart
 from spectral_latent.inference import inside, marginals, outside, total_weight
@@ -251,30 +251,3 @@ def test_edges_are_the_same_however_little_room_there_is_at_first(monkeypatch: p
     columns, wanted = ((*each.forest, each.first, each.end) for each in (found, expected))
     for column, one in zip(columns, wanted, strict=True):
         np.testing.assert_array_equal(column, one)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_permits_leave_the_derivations_of_what_they_permit(seed: int) -> None:
-    """The full forest without the edges that make, or are made of, a symbol over words where it may not stand."""
-    rng = np.random.default_rng(seed)
-    operators = random_grammar(rng)
-    terminals = rng.integers(N_TERMINALS, size=5)
-    permits = Permits(rng.integers(3, size=15), rng.random((3, N_SYMBOLS)) < 0.8)
-    full, names = full_forest(operators, terminals)
-    excluded = [not permits.symbols[permits.row[j * (j - 1) // 2 + i], a] for a, i, j in names]
-    weights = np.where(np.append(excluded, False)[np.stack([full.item, full.left, full.right])].any(axis=0), 0.0, 1.0)
-    leaf, binary = operators.leaf[:, 0], np.array([t.to_dense()[0, 0, 0] for t in operators.binary])
-    score = np.zeros(full.n_items)
-    for edge, item in enumerate(full.item.tolist()):
-        below = (full.left[edge], full.right[edge])
-        own = leaf[full.rule[edge]] if below[0] < 0 else binary[full.rule[edge]] * score[below[0]] * score[below[1]]
-        score[item] += weights[edge] * own
-    wanted = sum(score[root] * operators.root[full.symbol[root], 0] for root in full.root)
-    grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
-    chart = prune_chart(grammar, leaves_of(operators, terminals), 0.0, 0.0, permits=permits)
-    if chart is None:
-        assert wanted == 0.0
-    else:
-        forest = SpanForest.of([chart]).forest
-        found = total_weight(operators, forest, inside(operators, forest))
-        assert np.exp(found.log[0]) == pytest.approx(wanted, rel=1e-9)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import pairwise, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ import pytest
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.automata import AutomatonOptions, WeightedAutomaton
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.sequence import HiddenMarkov, HMMOptions, LatentHMM, LatentTagger, TaggerOptions
+from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, TaggerOptions
+from tests.sequence.hmms import paths
 
 STRINGS = [list(text) for text in ("ab", "abab", "aab", "b", "abb", "ba", "bab") for _ in range(10)]
 EM = EstimatorOptions("clusters-em", n_states=2, iterations=6)
@@ -29,22 +30,9 @@ def automaton() -> WeightedAutomaton:
     return WeightedAutomaton.train(STRINGS, AutomatonOptions(2, estimator="em"))
 
 
-def by_loops(hidden: HiddenMarkov, string: list[int]) -> float:
-    """Compute p(string) as a sum over all sequences of states."""
-    total = 0.0
-    for states in product(range(len(hidden.initial)), repeat=len(string)):
-        p = hidden.initial[states[0]] * hidden.stop[states[-1]]
-        for before, after in pairwise(states):
-            p *= (1.0 - hidden.stop[before]) * hidden.transition[before, after]
-        for state, symbol in zip(states, string, strict=True):
-            p *= hidden.emission[state, symbol]
-        total += p
-    return total
-
-
 def test_a_hidden_markov_model_is_the_sum_over_its_states() -> None:
     model = hmm()
-    exact = [by_loops(model.hidden, model.observations.terminals_of(string).tolist()) for string in SHORT]
+    exact = [sum(paths(model.hidden, model.observations.terminals_of(string).tolist()).values()) for string in SHORT]
     np.testing.assert_allclose(np.exp(model.log_probabilities(SHORT)), exact, rtol=1e-9)
 
 

@@ -111,22 +111,6 @@ def test_sums_of_tables_have_the_rules_of_both(some: list[tuple], others: list[t
     same_numbers(numbers_of(theirs), second)
 
 
-@given(treebanks, seeds)
-def test_expected_counts_keep_their_numbers_when_factors_are_normalised(trees: list[tuple], seed: int) -> None:
-    """Terms that no tree uses count nothing; sums of counts have sums of log-likelihoods."""
-    drawn = random_table(trees, seed, ExpectedCounts, positive=True)
-    expected = replace(drawn, log_likelihood=2.0)
-    assert (expected + replace(drawn, log_likelihood=3.0)).log_likelihood == 5.0
-    nothing = replace(expected, binary=expected.binary.with_data(0.0 * expected.binary.data)).counts()
-    for before, after, zero in zip(expected.binary, expected.counts().binary, nothing.binary, strict=True):
-        assert not zero.to_dense().any()
-        assert (before.dense is None) == (after.dense is None)
-        if before.dense is None:
-            for found, own in ((after.second, before.second), (after.third, before.third)):
-                np.testing.assert_allclose(found, own / own.sum(axis=1, keepdims=True))
-            np.testing.assert_allclose(after.first, before.first)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Packed operators and choices of rules, against dense arrays
 

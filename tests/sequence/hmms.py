@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -109,31 +109,6 @@ def begins(model: HiddenMarkov, x: String) -> float:
         row = row if number == 0 else (row * (1.0 - model.stop)) @ model.transition
         row = row * model.emission[:, symbol]
     return float(row.sum())
-
-
-def by_the_book(model: HiddenMarkov, strings: Iterable[String]) -> tuple[HiddenMarkov, float]:
-    """One iteration of Baum-Welch with a probability of stopping, and the log-likelihood before it."""
-    m, n = model.emission.shape
-    initial, visits, stops = np.zeros(m), np.zeros(m), np.zeros(m)
-    transition, emission, log = np.zeros((m, m)), np.zeros((m, n)), 0.0
-    for x in strings:
-        found = forward_backward(model, x)
-        log += found.log
-        initial += found.gamma[0]
-        stops += found.gamma[-1]
-        visits += found.gamma.sum(axis=0)
-        transition += found.xi.sum(axis=0)
-        for i, symbol in enumerate(x):
-            emission[:, symbol] += found.gamma[i]
-    return (
-        HiddenMarkov(
-            initial / initial.sum(),
-            transition / transition.sum(axis=1, keepdims=True),
-            stops / visits,
-            emission / visits[:, None],
-        ),
-        log,
-    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -56,24 +56,6 @@ def chain(weights: dict[tuple[int, ...], float], tags: tuple[int, ...]) -> float
 
 
 @settings(max_examples=30)
-@given(seeds, strings)
-def test_tags_with_one_state(seed: int, x: list[int]) -> None:
-    """Some emissions and transitions have no rule."""
-    model = random_tagged(np.random.default_rng(seed), K, 1, N, missing=0.3)
-    weights = model.paths(x)
-    total = sum(weights.values())
-    assume(total > 0)
-    of_x = unpruned(model, [x])
-    found = posteriors(of_x)
-    np.testing.assert_allclose(found, tag_marginals(weights, K), atol=1e-11)
-    expected = sorted((p for p in weights.values() if p > 0), reverse=True)
-    k_best = of_x.paths(7)
-    np.testing.assert_allclose([log for _, log in k_best], np.log(expected[:7]) - np.log(total), rtol=1e-9, atol=1e-9)
-    for tags, log in k_best:
-        assert weights[tuple(tags.tolist())] / total == pytest.approx(np.exp(log), rel=1e-9)
-
-
-@settings(max_examples=30)
 @given(seeds, strings, st.booleans())
 def test_tags_with_states_have_the_marginals_of_all_paths(seed: int, x: list[int], proper: bool) -> None:
     model = random_tagged(np.random.default_rng(seed), K, 2, N, proper=proper)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.sequence import Sequences
-from spectral_latent.sequence.conversion import longest_grams, tagged_features, untagged_features
+from spectral_latent.sequence.conversion import longest_grams, untagged_features
 
 N, K = 3, 2
 strings = st.lists(st.lists(st.integers(0, N - 1), min_size=1, max_size=9), min_size=1, max_size=8)
-tagged = st.lists(
-    st.lists(st.tuples(st.integers(0, N - 1), st.integers(0, K - 1)), min_size=1, max_size=7), min_size=1, max_size=8
-)
 Column = list[tuple]
 
 
@@ -57,23 +53,6 @@ def test_untagged_templates_are_neighbours_and_n_grams(rows: list[list[int]], lo
     assert tells_apart(found.outside[emission]) >= distinct(
         *(windows(rows, i, i + 1) for i in (-2, -1, 1, 2)), *(windows(rows, -n, 0) for n in lengths)
     )
-
-
-def changed_features(rows: list[list[tuple[int, int]]], kind: str) -> tuple[Sequences, list[np.ndarray]]:
-    sequences = Sequences.of([[x for x, _ in row] for row in rows], [[t for _, t in row] for row in rows])
-    if kind == "tagged":
-        found = tagged_features(sequences, np.array([[0, 1, 2], [0, 1, -1], [0, 2, -1]]))
-    else:
-        found = untagged_features(sequences, 3)
-    return sequences, [found.inside, found.outside]
-
-
-@given(tagged, st.integers(1, 7))
-@pytest.mark.parametrize("kind", ["tagged", "untagged"])
-def test_features_mean_the_same_in_every_shard(kind: str, rows: list[list[tuple[int, int]]], cut: int) -> None:
-    whole, parts = changed_features(rows, kind), [changed_features(p, kind) for p in (rows[:cut], rows[cut:]) if p]
-    for side in (0, 1):
-        np.testing.assert_array_equal(whole[1][side], np.concatenate([part[1][side] for part in parts]))
 
 
 @given(st.integers(1, 300), st.integers(1, 10**7))

@@ -64,14 +64,14 @@ def chain(n: int, seed: int) -> tuple[list[list[str]], list[list[int]]]:
 
 def test_a_few_known_states_name_the_states() -> None:
     """States are named as those that are known, whatever the seed, and missing observations are seen through."""
-    rows, states = chain(150, 0)
+    rows, states = chain(100, 0)
     known: list[list[Any]] = [
         of_row if at < 5 else [{0, 1}, *[None] * (len(of_row) - 1)] for at, of_row in enumerate(states)
     ]
     rng = np.random.default_rng(1)
     missing = [[None if rng.random() < 0.2 else x for x in row] for row in rows]
     for seed in range(2):
-        options = HMMOptions(EM(Random(2, seed=seed), iterations=60), choose_states=False)
+        options = HMMOptions(EM(Random(2, seed=seed), iterations=40), choose_states=False)
         model = LatentHMM.train_partly(missing, known, options)
         found = np.concatenate([model.tagger.tag(row) for row in rows])
         assert np.mean(found == np.concatenate(states)) > 0.85
@@ -79,7 +79,7 @@ def test_a_few_known_states_name_the_states() -> None:
 
 
 def test_a_missing_observation_has_the_sum_of_the_probabilities_of_all() -> None:
-    rows, _ = chain(100, 2)
+    rows, _ = chain(50, 2)
     of_em = HMMOptions(EM(Random(2), iterations=5), choose_states=False)
     for options in (of_em, HMMOptions(Spectral(2), choose_states=False)):
         model = LatentHMM.train(rows, options)

@@ -170,28 +170,6 @@ def test_what_follows_is_a_ratio_of_prefix_sums(learnt: LatentHMM) -> None:
         assert list(found.values()) == sorted(found.values(), reverse=True)
 
 
-def drawn_in_turn(predictor: Predictor, n: int, n_known: int, length: int, rng: np.random.Generator) -> list[list[int]]:
-    """Strings of one length, each event drawn from what follows the whole prefix, read from its beginning."""
-    drawn: list[list[int]] = [[] for _ in range(n)]
-    for at in range(length):
-        p = events(predictor, drawn)[:, int(at == length - 1), :n_known]
-        ends = np.cumsum(p, axis=1)
-        for prefix, row, u in zip(drawn, ends, rng.random(n), strict=True):
-            prefix.append(int(np.searchsorted(row, u * row[-1], side="right")))
-    return drawn
-
-
-@settings(max_examples=20)
-@given(seeds, st.integers(1, 3), st.integers(1, 3), st.sampled_from([0.0, 0.3, 0.9]))
-def test_samples_of_tagged_models_are_drawn_from_what_follows(seed: int, k: int, m: int, floor: float) -> None:
-    """Also where much is raised, so that the model often forgets."""
-    rng = np.random.default_rng(seed)
-    model, plain = random_tagged(rng, k, m, N, missing=0.2), random_tagged(rng, k, 1, N)
-    predictor = Predictor.of(model.operators(), plain.operators(), N, floor)
-    found = predictor.sample(20, N - 1, np.random.default_rng(seed), 8, max_length=9)
-    assert found == drawn_in_turn(predictor, 20, N - 1, 8, np.random.default_rng(seed))
-
-
 def test_surprisal_is_what_may_follow(learnt: LatentHMM) -> None:
     """Of observations and of the end as `following` has them; without tags, what is syntactic is to go on at all."""
     known = list(learnt.observations.known)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.trees import Forest, Rules, SkeletalTrees, Vocabulary
+from spectral_latent.trees import Rules, SkeletalTrees, Vocabulary
 from tests.oracles import children, columns, kind_and_rule, leaves, post_order, rules_of, spans, tree_strategy
 
 treebanks = st.lists(tree_strategy(n_symbols=4, n_terminals=4, max_leaves=9), min_size=1, max_size=5)
@@ -194,19 +194,3 @@ def test_a_vocabulary_numbers_names_in_the_order_of_their_coming(first: list, la
     for number, name in enumerate(order):
         assert vocabulary[name] == vocabulary.get(name) == number
         assert name in vocabulary
-
-
-@given(treebanks, treebanks)
-def test_a_tree_is_a_forest_with_one_edge_per_node(trees: list[tuple], others: list[tuple]) -> None:
-    skeletal = columns(trees)
-    for rules in (skeletal.rules, columns(others).rules):
-        forest = Forest.of_trees(skeletal, rules)
-        assert forest.n_items == forest.n_edges == skeletal.n_nodes
-        assert forest.n_components == len(trees)
-        assert forest.start.tolist() == list(range(skeletal.n_nodes + 1))
-        assert forest.symbol.tolist() == skeletal.symbol.tolist()
-        assert forest.rule.tolist() == skeletal.rule_in(rules).tolist()
-        assert forest.left.tolist() == skeletal.left.tolist()
-        assert forest.right.tolist() == skeletal.right.tolist()
-        assert forest.root.tolist() == skeletal.root.tolist()
-        assert forest.component.tolist() == list(range(len(trees)))
