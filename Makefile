@@ -8,8 +8,6 @@ COMPILED := $(VENV)/compiled
 LOWEST := $(VENV)/lowest
 DOCUMENTED := $(VENV)/documented
 LOCK := requirements-dev.lock
-GUIDED := $(VENV)/guided
-RUNS ?= 1000000
 SECONDS ?= 120
 SEED := $(or $(SEED),$(shell date +%s))
 
@@ -38,7 +36,7 @@ BARE = env -i HOME="$$home" PATH="$$PATH" NUMBA_CACHE_DIR="$$home/numba" $(BIN)/
 OUTSIDE := $(VENV)/outside
 SITE := PYTHONPATH=docs/_site $(BIN)/sphinx-build --quiet --fail-on-warning -c docs/_site
 
-.PHONY: all demo browser compile collect explore test test-bare test-lowest test-newest test-if-changed test-wheel coverage mutants fuzz guided kill soak \
+.PHONY: all demo browser compile collect explore test test-bare test-lowest test-newest test-if-changed test-wheel coverage mutants fuzz soak \
   processors lint types docs pages lock dist dist-bare licences models bench regression clean
 
 demo: $(LIBRARY)
@@ -49,7 +47,7 @@ test: $(INSTALLED) $(COMPILED)
 	$(BIN)/python -m pytest -m 'not slow' --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 
 # What CI runs on every change, and what is slow and rarely finds a fault: weekly, and before a release.
-all: lint types test explore test-bare test-lowest test-newest test-wheel coverage mutants fuzz guided kill soak processors docs regression
+all: lint types test explore test-bare test-lowest test-newest test-wheel coverage mutants fuzz soak processors docs regression
 	$(BIN)/python -m pytest -m slow
 
 # As on a new machine, without corpora and without compiled code: all tests that read corpora, which skip, and the files of
@@ -95,25 +93,11 @@ coverage: $(INSTALLED)
 mutants: $(INSTALLED) $(COMPILED)
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=.:adapters $(BIN)/python -m tests.mutants $(MUTANTS)
 
-# Thousands of changed texts, damaged models and killed processes, with every index checked: minutes.
+# Thousands of changed texts and damaged models, with every index checked: minutes.
 # make fuzz FUZZ="--texts 100000 --seed 2" for more.
 fuzz: $(INSTALLED)
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath $(VENV))/numba-boundscheck PYTHONPATH=.:adapters \
 	  $(BIN)/python -m tests.fuzz $(FUZZ)
-
-# Texts that atheris changes so that they reach new branches of the readers, in an environment of its own: a quarter of an
-# hour.  make guided RUNS=100000 for fewer of each format.
-guided: $(GUIDED)/installed
-	PYTHONPATH=.:adapters $(GUIDED)/bin/python -m tests.fuzz.guided -runs=$(RUNS) -max_len=3000 -verbosity=0
-
-$(GUIDED)/installed: pyproject.toml $(LOCK)
-	$(PYTHON) -m venv --clear $(GUIDED)
-	$(GUIDED)/bin/$(INSTALL) --constraint $(LOCK) --editable . atheris
-	@touch $@
-
-# Hundreds of processes killed while they save and parse: minutes.
-kill: $(INSTALLED)
-	$(BIN)/python -m tests.fuzz --texts 0 --models 0
 
 # The memory of a process that parses 100,000 sentences and tags 1,000,000 words: minutes.
 soak: $(INSTALLED)

@@ -7,7 +7,6 @@ plain Python.  With NUMBA_BOUNDSCHECK=1 (`make test-lowest`) an index outside an
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent._compiled import check_starts
-from spectral_latent.constituency import PhraseSymbol
-from spectral_latent.constituency.forests import DerivationBuilder
 from spectral_latent.dependency.decoding import (
     ArcForest,
     build_projective,
@@ -26,8 +22,7 @@ from spectral_latent.dependency.decoding import (
     find_n_best_heads,
     split_by_heads,
 )
-from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
-from spectral_latent.grammar.forests import prune_chart
+from spectral_latent.grammar._coarse import CoarseGrammar
 from spectral_latent.inference import check_forest
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.sequence import HiddenMarkov
@@ -73,13 +68,6 @@ def test_trellises(columns: dict[str, Any]) -> None:
         # If the last sequence cannot begin, its items have no root; otherwise the columns are a forest.
         if not forest.n_items or (len(forest.root) and forest.root[-1] == forest.n_items - 1):
             check_forest(forest)
-
-
-def test_trellises_need_spines_as_parents() -> None:
-    rules = HMM.with_states_as_tags().rules
-    crossed = replace(rules, unary=rules.unary[::-1, :1] * [1, 0] + rules.unary * [0, 1])
-    with pytest.raises(ValueError, match="must be the spine of the tag that it emits"):
-        TrellisBuilder(crossed, n_tags=2)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -136,13 +124,6 @@ def test_trees_of_arcs(columns: dict[str, Any]) -> None:
 # Phrases
 
 
-def test_derivations_need_all_symbols() -> None:
-    symbols = [PhraseSymbol(("A",)), PhraseSymbol(("S",)), PhraseSymbol(("S",), bar=True)]
-    rules = Rules(np.array([[3, 0]]), np.empty((0, 2), dtype=np.int64), np.array([[1, 0, 9]]))
-    with pytest.raises(ValueError, match=r"symbols of rules must lie in 0 ... 3, and number 2 is 9"):
-        DerivationBuilder(symbols, rules, [("A",), ("S",)])
-
-
 def coarse_operators() -> ObservableOperators:
     """Make the operators of S → A A, A → a and S → b, with one state."""
     rules = Rules(np.array([[0, 0], [1, 1]]), np.empty((0, 2), dtype=np.int64), np.array([[1, 0, 0]]))
@@ -156,21 +137,3 @@ def test_coarse_grammars(columns: dict[str, Any]) -> None:
     found = unless_refused(lambda: CoarseGrammar.of(coarse_operators(), prior, used))
     fits = (prior.shape, prior.dtype, used.shape, used.dtype) == ((2,), np.float64, (1,), np.bool_)
     assert (found is not None) == fits
-
-
-def test_a_grammar_of_several_states_is_not_coarse_and_no_words_have_no_chart() -> None:
-    with pytest.raises(ValueError, match="states of a coarse grammar"):
-        CoarseGrammar.of(HMM.operators(), np.ones(2))
-    nothing = CoarseLeaves(np.zeros(1, dtype=np.int64), *np.zeros((2, 0), dtype=np.int64), np.zeros(0))
-    assert prune_chart(CoarseGrammar.of(coarse_operators(), np.ones(2)), nothing, 0.0, 0.0) is None
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Mixtures, lists of candidates
-
-
-def test_starts_begin_with_zero_and_never_fall() -> None:
-    check_starts("starts", np.array([0, 0, 2]), 2)
-    for wrong in ([], [1, 2], [0, 2, 1], [0, 3], [0, 3, 2]):
-        with pytest.raises(ValueError, match=r"starts must begin with 0|starts have shape"):
-            check_starts("starts", np.array(wrong, dtype=np.int64), 2)

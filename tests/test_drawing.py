@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import Phrase
+from spectral_latent.corpora import parse_brackets
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.drawing import arcs_svg, tree_svg
-from spectral_latent.drawing.svg import _width
 from spectral_latent.model import Parse
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
@@ -34,6 +34,11 @@ def texts(picture: str) -> list[tuple[float, float, str]]:
     return [(float(x.get("x", "")), float(x.get("y", "")), x.text or "") for x in root.iter(f"{NAMESPACE}text")]
 
 
+def width_of(text: str) -> float:
+    """Estimate a width from below: letters are half as wide as high, and those of Chinese twice as wide."""
+    return sum(14.0 if unicodedata.east_asian_width(letter) in "WF" else 7.0 for letter in text)
+
+
 def shown(text: str) -> str:
     """Replace what XML 1.0 cannot have."""
     return "".join(
@@ -51,19 +56,46 @@ def test_every_name_is_drawn_once_and_none_over_another(tree: Phrase) -> None:
     assert sorted(text for *_, text in found) == sorted(map(shown, names))
     width, height = (float(value) for value in re.findall(r' (?:width|height)="(\d+)"', picture))
     for line in {y for _, y, _ in found}:
-        row = sorted((x - _width(text) / 2, x + _width(text) / 2) for x, y, text in found if y == line)
+        row = sorted((x - width_of(text) / 2, x + width_of(text) / 2) for x, y, text in found if y == line)
         assert all(end <= start + 1e-6 for (_, end), (start, _) in pairwise(row))
         assert row[0][0] >= -1
         assert row[-1][1] <= width + 1
         assert line <= height
-    assert picture.count("<path") == len(names) - 1
+    assert "class=" not in picture.partition("<text")[2]  # all letters are large
+
+
+def test_lines_lead_from_parents_to_their_children() -> None:
+    (tree,) = parse_brackets("(S (NP (DT the) (JJ old) (NN dog)) (VP (VB barks) (ADV loudly)))")
+    picture = tree._repr_svg_()
+    found = {text: (x, y) for x, y, text in texts(picture)}
+    at = {place: text for text, place in found.items()}
+    edges = []
+    for ends in re.findall(r'<path d="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)"', picture):
+        x, y, to_x, to_y = map(float, ends)  # from just below a name to just above another one
+        assert y < to_y
+        edges.append((at[x, y - 5], at[to_x, to_y + 14]))
+    children = [
+        (node.label, child if isinstance(child, str) else child.label)
+        for node in tree.nodes()
+        if isinstance(node, Phrase)
+        for child in node.children
+    ]
+    assert sorted(edges) == sorted(children)
+    assert found["the"][0] < found["old"][0] < found["dog"][0] < found["barks"][0]
+    width, height = (float(value) for value in re.findall(r' (?:width|height)="(\d+)"', picture))
+    assert width < 9.5 * len("theolddogbarksloudly") + 20 * 5 and height < 45 * 4  # a line fits on a page
 
 
 def test_hostile_words_are_text() -> None:
-    tree = Phrase("<script>", (Phrase('"&', ("</title><script>alert(1)</script>\x00\ud800",)),))
+    word = "</title><script>alert(1)</script>"
+    tree = Phrase("<script>", (Phrase('"&', (f"{word}\x00\ud800\ufffe\uffff",)),))
     picture = tree._repr_svg_()
     assert "<script" not in picture
-    assert [text for *_, text in texts(picture)] == ["<script>", '"&', "</title><script>alert(1)</script>\ufffd\ufffd"]
+    assert [text for *_, text in texts(picture)] == [
+        "<script>",
+        '"&',
+        "</title><script>alert(1)</script>" + 4 * "\ufffd",
+    ]
 
 
 def test_deep_trees_are_drawn() -> None:
@@ -83,6 +115,7 @@ def test_every_arc_is_drawn_once_and_longer_arcs_are_higher(n: int, data: st.Dat
     assert sorted(text for *_, text in found) == sorted(
         [*map(shown, forms), *["T"] * n, *(f"r{word}" for word in range(n))]
     )
+    assert picture.count("<text") - picture.partition("<text")[2].count('class="s"') == n  # words are large
     height = {text: y for _, y, text in found if re.fullmatch(r"r\d+", text) and text not in forms}
     spans = {word: {word + 1, head} for word, head in enumerate(heads) if head}
     for one, ends in spans.items():

@@ -2,19 +2,12 @@
 
 import ast
 import importlib
-import inspect
-import itertools
 import re
 from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import Any
 
-from _pytest import hookspec
-
-from spectral_latent.lexicon.choices import ChoiceModel
-from spectral_latent.model import LatentTreeModel, Member
 from tests import conftest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -60,11 +53,7 @@ ROOMS = (
     "cli",
     "__main__",
 )  # a room may import only from rooms before it
-CORE = ROOMS[1 : ROOMS.index("estimation") + 1]
 COMPILED = {"compiled", "compiled_part", "compiled_pass", "pass_part"}
-ARRAY = r"^(FloatArray|IntArray|BoolArray|Float32Array|NDArray\[.*\])( \| None)?$"
-SHAPE = r"\([\w'. +*\[\]₂-]+,[^)]*\)|any shape"  # such as (n,), (m_a, ...) or (offset[R],)
-LANGUAGE = {"sentence", "word", "tag", "corpus", "lexicon", "parser", "noun", "phrase"}  # with their plurals
 UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve"}
 UNSAFE_CALLS = {"eval", "exec", "joblib.dump", "joblib.load"}
 
@@ -192,77 +181,6 @@ def test_data_is_never_executed() -> None:
         assert unsafe == [], module
 
 
-ROLES = {
-    "tree": (),
-    "conversion": ("convert_trees",),
-    "constraints": ("ANY_TREE",),
-    "options": ("GrammarOptions", "check_together", "preset"),
-    "grammar": ("LatentGrammar",),
-    "decoding": ("Parts",),
-    "training": ("prepare",),
-    "model": ("Parser", "judges", "evidence", "assemble", "score_trees", "fallback"),
-}  # the files of a room of parsers, and names that each of them defines, inherits or uses
-
-
-def test_parsers_have_the_same_files_for_the_same_roles() -> None:
-    for room in ("constituency", "dependency"):
-        for role, names in ROLES.items():
-            nodes = _nodes(f"spectral_latent.{room}.{role}")
-            found = {node.id for node in nodes if isinstance(node, ast.Name)}
-            found |= {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
-            assert set(names) <= found, f"{room}/{role}.py has no {set(names) - found}"
-
-
-STEPS = {
-    Member: {"chart": ["inputs"], "forest": ["charts"], "parts": ["inputs", "charts"], "forest_of": ["trees"]},
-    LatentTreeModel: {
-        "chart": ["inputs"],
-        "find_parts": ["inputs", "charts"],
-        "evidence": ["analysis"],
-        "judge_parts": ["analysis"],
-        "assemble": ["analysis", "n_best"],
-        "score_trees": ["analysis"],
-        "fallback": ["analysis", "at"],
-        "name_parts": ["analysis"],
-    },
-    ChoiceModel: {"judge": ["parts", "evidence"]},
-}  # the positional parameters of the steps from an input to its trees
-
-
-def _kinds(base: type[Any]) -> Iterator[type[Any]]:
-    """List the classes of the package below a base."""
-    for kind in base.__subclasses__():
-        if kind.__module__.startswith("spectral_latent."):
-            yield kind
-        yield from _kinds(kind)
-
-
-def test_steps_have_the_same_signatures_in_all_formalisms() -> None:
-    for room in ("constituency", "dependency", "sequence", "automata", "graphs"):
-        importlib.import_module(f"spectral_latent.{room}")
-    for base, steps in STEPS.items():
-        kinds = list(_kinds(base))
-        rooms = {kind.__module__.split(".")[1] for kind in kinds}
-        assert {"constituency", "dependency", "sequence"} <= rooms
-        for kind, (step, wanted) in itertools.product(kinds, steps.items()):
-            if (answer := getattr(kind, step, None)) is not None:
-                _, *given = inspect.signature(answer).parameters.values()
-                positional = [each.name for each in given if each.kind is each.POSITIONAL_OR_KEYWORD]
-                assert positional == wanted, f"{kind.__name__}.{step}"
-
-
-def test_every_judge_has_a_file_of_its_own() -> None:
-    judges = [
-        (module, node.name)
-        for module in IN_ROOMS
-        for node in _nodes(module)
-        if isinstance(node, ast.ClassDef) and not any("Protocol" in ast.unparse(base) for base in node.bases)
-        if any(isinstance(part, ast.FunctionDef) and part.name == "judge" for part in node.body)
-    ]
-    assert len(judges) > 2
-    assert len({module for module, _ in judges}) == len(judges), judges
-
-
 def test_the_makefile_names_tests_that_exist() -> None:
     named = re.findall(r"tests/[\w/]+\.py", (ROOT / "Makefile").read_text(encoding="utf-8"))
     assert named
@@ -285,28 +203,8 @@ def test_no_room_names_the_packages_that_are_found_by_entry_points() -> None:
     assert [module for module in IN_ROOMS if "spectral_latent_text" in SOURCES[module].read_text("utf-8")] == []
 
 
-def test_adapters_is_a_plain_folder() -> None:
-    assert not (ROOT / "adapters" / "__init__.py").exists()
-
-
 def _functions(module: str) -> Iterator[ast.FunctionDef]:
     return (node for node in _nodes(module) if isinstance(node, ast.FunctionDef))
-
-
-def test_long_compiled_functions_have_comments() -> None:
-    for module in IN_ROOMS:
-        lines = SOURCES[module].read_text(encoding="utf-8").splitlines()
-        bare = []
-        for function in _functions(module):
-            decorators = {ast.unparse(decorator).split("(")[0] for decorator in function.decorator_list}
-            start = function.body[0].end_lineno if ast.get_docstring(function) else function.lineno
-            body = lines[start : function.end_lineno]
-            is_long = len(body) > 15 and not decorators.isdisjoint(
-                {"compiled", "compiled_exact_pass", "compiled_pass", "njit"}
-            )
-            if is_long and not any(line.lstrip().startswith("#") for line in body):
-                bare.append(function.name)
-        assert bare == [], f"{module}: say before the hard lines what they achieve"
 
 
 def test_compiled_functions_assign_numbers_and_not_rows() -> None:
@@ -321,59 +219,6 @@ def test_compiled_functions_assign_numbers_and_not_rows() -> None:
             if isinstance(node.targets[0], ast.Subscript)
         ]
         assert assigned == [], module
-
-
-def test_core_knows_no_language() -> None:
-    for module in IN_ROOMS:
-        if _room(module) not in CORE:
-            continue
-        text = SOURCES[module].read_text(encoding="utf-8")
-        words = {word.removesuffix("s") for word in re.findall(r"[a-z]+", text.lower().replace("_", " "))}
-        assert sorted(words & LANGUAGE) == [], module
-
-
-def _array_parameters(function: ast.FunctionDef) -> Iterator[str]:
-    parameters = (node for node in ast.walk(function.args) if isinstance(node, ast.arg) and node.annotation)
-    return (node.arg for node in parameters if re.search(ARRAY, ast.unparse(node.annotation or node)))
-
-
-def test_docstrings_have_the_shapes_of_arrays() -> None:
-    """Shapes are on the line of each array; in the core, a function without such lines names a shape elsewhere."""
-    for module in SOURCES:
-        is_core = module in IN_ROOMS and _room(module) in (*CORE, "model", "lexicon", "grammar")
-        missing = []
-        for function in _functions(module):
-            docstring = ast.get_docstring(function)
-            for name in _array_parameters(function) if docstring else ():
-                line = re.search(rf"^{name}: .*", docstring, re.MULTILINE)
-                shown = re.search(SHAPE, line[0] if line else docstring)
-                missing += [f"{function.name}: {name}"] if (line or is_core) and not shown else []
-        assert missing == [], f"{module}: write the shape, such as (n, 2), on the line of the parameter"
-
-
-FACT = re.compile(
-    rf"{SHAPE}|\d|None|True|False|;|\bif\b|\bat (?:most|least)\b|such as|unless|otherwise|without|example|[`\"]"
-)  # what the name of a parameter and the first sentence do not tell
-FILLERS = "the a an of to for in on that which is are with each whose its their it by and or be"
-
-
-def _stems(text: str) -> set[str]:
-    """List the beginnings of the words of a text, which are alike in singular and plural."""
-    return {word.rstrip("s")[:5] for word in re.findall(r"[a-z]+", text.lower().replace("_", " "))}
-
-
-def test_no_line_of_a_docstring_repeats_the_signature() -> None:
-    """A parameter has a line only if that tells more than its name and the first sentence: by two words, or a fact."""
-    for module in SOURCES:
-        repeated = []
-        for node in _nodes(module):
-            docstring = ast.get_docstring(node) if isinstance(node, ast.ClassDef | ast.FunctionDef) else None
-            for name, text in re.findall(r"^(\w+): ((?:.|\n +)+)$", docstring or "", re.MULTILINE):
-                first = (docstring or "").splitlines()[0]
-                new = _stems(text) - _stems(f"{name} {first}") - _stems(FILLERS)
-                if len(new) < 2 and not FACT.search(text) and not re.match(r"[^\W\d_]\w?, ", text):
-                    repeated.append(f"{getattr(node, 'name', '')}: {name}")
-        assert repeated == [], f"{module}: these lines repeat the name or the first sentence; leave them out"
 
 
 VERBS = {
@@ -483,13 +328,6 @@ def test_verbs_and_types_only_become_fewer() -> None:
     n_types = sum(isinstance(node, ast.ClassDef) for module in SOURCES for node in _parse(module).body)
     assert n_types <= N_TYPES
     assert len(SOURCES) <= N_FILES
-
-
-def test_hooks_of_plugins_are_optional() -> None:
-    """The tests of the wheel run with few plugins of pytest."""
-    for name, hook in vars(conftest).items():
-        if name.startswith("pytest_"):
-            assert hasattr(hookspec, name) or getattr(hook, "pytest_impl", {}).get("optionalhook"), name
 
 
 def test_fixtures_of_data_are_called() -> None:

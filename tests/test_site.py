@@ -92,15 +92,6 @@ def test_examples_of_the_translation(docstrings: ModuleType) -> None:
     assert doctest.testmod(docstrings, optionflags=flags) == doctest.TestResults(failed=0, attempted=2)
 
 
-def test_tables_and_doctests(docstrings: ModuleType) -> None:
-    lines = ["| here | p(h \\| a) |", "| --- | --- |", "| `f` | a*b |", "", ">>> f(1)", "[a_, *b]", "", "End_."]
-    assert docstrings.to_restructured_text(lines) == [
-        *["", ".. list-table::", "   :header-rows: 1", ""],
-        *["   * - here", "     - p(h \\| a)", "   * - ``f``", "     - a\\*b", "", ""],
-        *[">>> f(1)", "[a_, *b]", "", "End\\_."],
-    ]
-
-
 def test_the_reference_lists_every_public_room() -> None:
     listed = set(re.findall(r"^   (spectral_latent[\w.]*)$", documents()["docs/api.md"], re.MULTILINE))
     rooms = {module for module in IN_ROOMS if module.count(".") == 1 and not module.rpartition(".")[2].startswith("_")}

@@ -77,16 +77,6 @@ def test_models_that_cannot_tag() -> None:
         LatentHMMTagger(LatentHMM.train(WORDS, spectral))
 
 
-def test_inconsistent_tagging() -> None:
-    """One sentence with two taggings: the more frequent one is found, and the other has a smaller probability."""
-    often, rarely = ([("saws", tag), ("saw", other)] for tag, other in (("NNS", "VBD"), ("VBZ", "NN")))
-    tagger = LatentHMMTagger.train([often] * 6 + [rarely] * 3)
-    assert tagger.tag(["saws", "saw"]) == often
-    assert tagger.model.paths(["saws", "saw"])[0][0] == ["NNS", "VBD"]
-    logs = tagger.model.joint_log_probabilities([often, rarely])
-    assert logs[0] > logs[1] > -math.inf
-
-
 @pytest.mark.parametrize("tags", [(1, ("V", None)), ("N(1)", "é")])
 def test_tags_are_anything_hashable(tags: tuple[Hashable, Hashable], tmp_path: Path) -> None:
     sentences = [[("dogs", tags[0]), ("bark", tags[1])], [("cats", tags[0]), ("sleep", tags[1])]]
@@ -126,11 +116,3 @@ def test_labels_are_tags(anchored: AnchorTagger) -> None:
     first = next(iter(before))
     assert labelled.label({**labelled.anchors, first: "D"}).anchors == tags | {first: "D"}
     assert anchored.label(anchored.anchors).tag_sents(WORDS) == anchored.tag_sents(WORDS)
-
-
-def test_top_words_are_ranked(anchored: AnchorTagger) -> None:
-    top = anchored.top_words(3)
-    assert list(top) == list(anchored.anchors)
-    assert all(len(row) == 3 and row == sorted(row, key=lambda pair: -pair[1]) for row in top.values())
-    (determiners,) = ([word for word, _ in row] for row in top.values() if row[0][0] in DETERMINERS)
-    assert set(determiners) == set(DETERMINERS)

@@ -1,10 +1,11 @@
-"""What scikit-learn expects of all estimators, and skops, which writes and reads them and runs no code of the file."""
+"""What scikit-learn expects of all estimators; files of skops, whose code never runs; and models of hmmlearn."""
 
 from typing import Any
 
 import networkx as nx
 import numpy as np
 import pytest
+from hmmlearn.hmm import GMMHMM, CategoricalHMM, GaussianHMM, PoissonHMM
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
@@ -15,6 +16,8 @@ from spectral_latent_sklearn import (
     LatentTreeTransformer,
     SpectralGaussianHMM,
     SpectralHMM,
+    from_hmmlearn,
+    to_hmmlearn,
 )
 
 
@@ -28,7 +31,7 @@ def pair(left: str, right: str) -> nx.DiGraph:
 WEATHER = [["rain"], ["rain"], ["sun"], ["sun"], ["sun"]] * 30
 WORDS = [[1, "dogs"], [1, "bark"], [2, "cats"], [2, "sleep"], [2, "well"]] * 5
 PAIRS = [pair("a", "a"), pair("a", "b"), pair("b", "b"), pair("b", "c")] * 5
-NUMBERS = np.arange(200.0)[:, None] % 2
+TWO_NUMBERS = np.arange(200.0)[:, None] % 2
 
 
 @pytest.mark.parametrize(
@@ -36,7 +39,7 @@ NUMBERS = np.arange(200.0)[:, None] % 2
     [
         (SpectralHMM(2, "anchors", random_state=0), WEATHER, None, "predict_proba"),
         (SpectralHMM(2, "spectral"), WEATHER, None, "score"),
-        (SpectralGaussianHMM(2, random_state=0), NUMBERS, None, "predict_proba"),
+        (SpectralGaussianHMM(2, random_state=0), TWO_NUMBERS, None, "predict_proba"),
         (LatentTagClassifier(1), WORDS, ["N", "V", "N", "V", "R"] * 5, "predict_proba"),
         (LatentTreeClassifier(1), PAIRS, ["early", "early", "late", "late"] * 5, "predict_proba"),
         (LatentTreeTransformer(1), PAIRS, None, "transform"),
@@ -90,3 +93,52 @@ def test_checks_of_scikit_learn(estimator: BaseEstimator) -> None:
     assert [check["check_name"] for check in checks if check["status"] == "failed"] == []
     assert clone(estimator).get_params() == estimator.get_params()
     assert get_tags(estimator).input_tags.two_d_array == hasattr(estimator, "n_init")
+
+
+# Models of hmmlearn have the same likelihoods and states
+
+RNG = np.random.default_rng(0)
+LETTERS = np.array(["a", "b", "c"])[np.cumsum(RNG.integers(0, 2, size=300)) % 3].reshape(-1, 1)
+NUMBERS = RNG.normal(size=(200, 2)) + np.tile([[0.0, 3.0], [9.0, 1.0]], (100, 1))
+LENGTHS = [50] * 4
+
+
+def same_answers(one: Any, other: Any, x: Any, y: Any) -> None:
+    """Compare scores, posteriors and likeliest states of two models; x and y are the same data."""
+    np.testing.assert_allclose(one.score(x, lengths=LENGTHS), other.score(y, lengths=LENGTHS), rtol=1e-9)
+    np.testing.assert_allclose(one.predict_proba(x, LENGTHS), other.predict_proba(y, LENGTHS), atol=1e-9)
+    assert (one.predict(x, LENGTHS) == other.predict(y, LENGTHS)).all()
+
+
+def test_categories() -> None:
+    ours = SpectralHMM(3, random_state=0).fit(LETTERS[:200], lengths=LENGTHS)
+    theirs = to_hmmlearn(ours)
+    numbers = np.searchsorted(ours.categories_, LETTERS[:200])
+    same_answers(ours, theirs, LETTERS[:200], numbers)
+    same_answers(from_hmmlearn(theirs), theirs, numbers, numbers)
+
+
+@pytest.mark.parametrize("form", ["diag", "full"])
+def test_numbers(form: Any) -> None:
+    ours = SpectralGaussianHMM(2, form, random_state=0).fit(NUMBERS, lengths=LENGTHS)
+    same_answers(ours, to_hmmlearn(ours), NUMBERS, NUMBERS)
+
+
+@pytest.mark.parametrize("form", ["spherical", "diag", "full", "tied"])
+def test_numbers_of_hmmlearn(form: str) -> None:
+    theirs = GaussianHMM(2, form, random_state=0).fit(NUMBERS, LENGTHS)
+    ours = from_hmmlearn(theirs)
+    same_answers(ours, theirs, NUMBERS, NUMBERS)
+    assert to_hmmlearn(ours).score(NUMBERS, LENGTHS) == pytest.approx(theirs.score(NUMBERS, LENGTHS))
+    assert ours.covariance_type == ("diag" if form == "diag" else "full")
+
+
+def test_models_that_cannot_be_turned_are_refused() -> None:
+    with pytest.raises(ValueError, match="PoissonHMM"):
+        from_hmmlearn(PoissonHMM(2, random_state=0).fit(RNG.integers(0, 9, size=(50, 1))))
+    with pytest.raises(ValueError, match="GMMHMM"):  # which has means, too
+        from_hmmlearn(GMMHMM(2, random_state=0).fit(NUMBERS))
+    with pytest.raises(ValueError, match="CategoricalHMM"):
+        from_hmmlearn(CategoricalHMM(2))
+    with pytest.raises(ValueError, match="states"):
+        to_hmmlearn(SpectralHMM(2, "spectral").fit(LETTERS))

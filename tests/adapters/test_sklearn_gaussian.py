@@ -66,14 +66,6 @@ def test_moments_are_consistent() -> None:
         assert errors[1][name] < 0.6 * errors[0][name]
 
 
-def test_a_model_is_found_again(fitted: SpectralGaussianHMM) -> None:
-    found = GaussianMarkov(fitted.startprob_, fitted.transmat_, fitted.means_, fitted.covars_)
-    errors = error(found)
-    assert errors["means"] < 0.15
-    assert errors["covars"] < 0.2
-    assert errors["transition"] < 0.06
-
-
 def test_answers_are_those_of_enumeration(fitted: SpectralGaussianHMM) -> None:
     X, lengths = drawn(7, seed=5)[0], [4, 3]
     log_density = np.stack(

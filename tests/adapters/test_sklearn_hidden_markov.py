@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
-from spectral_latent.estimation.starts import Ascent
-from spectral_latent.sequence import HiddenMarkov, Sequences
-from spectral_latent.sequence.baum_welch import ChainLearner
+from spectral_latent.sequence import HiddenMarkov
 from spectral_latent_sklearn import SpectralHMM
 from tests.sequence.hmms import all_strings, paths
 
@@ -65,14 +62,6 @@ def log_likelihood(model: HiddenMarkov, X: np.ndarray, lengths: list[int]) -> fl
     return total
 
 
-def test_a_model_is_found_again(fitted: SpectralHMM) -> None:
-    """The states of the chain, in any order."""
-    order = np.argsort(-fitted.emissionprob_, axis=0)[0, [0, 2, 4]]
-    np.testing.assert_allclose(fitted.transmat_[np.ix_(order, order)], CHAIN.transition, atol=0.05)
-    np.testing.assert_allclose(fitted.emissionprob_[order], CHAIN.emission, atol=0.03)
-    np.testing.assert_allclose(fitted.startprob_[order], CHAIN.initial, atol=0.08)
-
-
 def test_states_are_those_of_enumeration(fitted: SpectralHMM) -> None:
     for x in all_strings(5, 3):
         scores = paths(plain(fitted, stop=0.5), x)
@@ -100,17 +89,6 @@ def test_spectral_operators_have_no_states(data: tuple[np.ndarray, list[int]], f
     for call in (hmm.predict, hmm.predict_proba, hmm.decode):
         with pytest.raises(ValueError, match="the spectral estimator has no states"):
             call([[0], [1]])
-
-
-def test_samples_have_the_probabilities_of_the_model(fitted: SpectralHMM) -> None:
-    X, states = fitted.sample(20_000, random_state=0)
-    emitted = np.zeros((3, 5))
-    np.add.at(emitted, (states, X[:, 0]), 1)
-    np.testing.assert_allclose(emitted / emitted.sum(1, keepdims=True), fitted.emissionprob_, atol=0.02)
-    followed = np.zeros((3, 3))
-    np.add.at(followed, (states[:-1], states[1:]), 1)
-    np.testing.assert_allclose(followed / followed.sum(1, keepdims=True), fitted.transmat_, atol=0.02)
-    np.testing.assert_array_equal(fitted.sample(50, random_state=1)[0], fitted.sample(50, random_state=1)[0])
 
 
 def test_impossible_sequences(fitted: SpectralHMM) -> None:
@@ -228,35 +206,6 @@ def test_scores_of_sequences_and_criteria(data: tuple[np.ndarray, list[int]], fi
 # Starts
 
 
-def in_turn(words: tuple[str, ...], n: int, noise: float, seed: int) -> tuple[np.ndarray, list[int]]:
-    """Repeat each word n times as a sequence, and replace a share of its letters by any of them."""
-    rng = np.random.default_rng(seed)
-    letters = sorted(set("".join(words)))
-    column = [
-        letters[rng.integers(len(letters))] if rng.random() < noise else letter for word in words for letter in word * n
-    ]
-    return np.array(column)[:, None], [n * len(word) for word in words]
-
-
-def test_no_random_start_ends_above_the_default() -> None:
-    """Ten starts of plain EM to the end, on the same likelihood, which is the score that training gives."""
-    X, lengths = in_turn(("abcde", "vwxyz"), 60, 0.2, 1)
-    m = 2
-    hmm = SpectralHMM(m, random_state=0).fit(X, lengths=lengths)
-    numbers = np.unique(X, return_inverse=True)[1].ravel()
-    sequences = Sequences.of(np.split(numbers, np.cumsum(lengths)[:-1]))
-    observed = np.bincount(numbers).astype(float)
-    ends = []
-    for seed in range(10):
-        start = HiddenMarkov.random(observed, len(lengths), m, 100 + seed)
-        ascent = Ascent(ChainLearner([sequences], ends=False), replace(start, stop=np.full(m, 0.5)))
-        ascent.climb(1000, 2e-5 * len(X))
-        ends.append(ascent.objective[-1] + len(X) * math.log(2.0))
-    score = hmm.score(X, lengths=lengths)
-    assert score > max(ends) - 1.0
-    assert score == pytest.approx(hmm.model_.objective[-1] + len(X) * math.log(2.0), abs=0.1)
-
-
 @pytest.mark.parametrize(
     ("X", "lengths", "found"),
     [
@@ -320,10 +269,3 @@ def test_training_with_a_few_known_states_numbers_them_so(data: tuple[np.ndarray
 def test_wrong_states_and_missing_rows_are_refused(X: list, states: Any) -> None:
     with pytest.raises(ValueError):
         SpectralHMM(2).fit(np.array(X, dtype=object), states=states)
-
-
-@pytest.mark.parametrize("estimator", ["spectral", "anchors"])
-def test_estimators_without_em_refuse_known_states(estimator: Any, data: tuple[np.ndarray, list[int]]) -> None:
-    X, lengths = data
-    with pytest.raises(ValueError, match="EM"):
-        SpectralHMM(3, estimator).fit(X, lengths=lengths, states=np.full(len(X), -1))

@@ -110,6 +110,11 @@ def test_spans_have_the_attributes_of_benepar(nlp: Language) -> None:
     assert sent[1]._.labels == ()
     assert sent[1]._.parse_string == "(VBZ sees)"
     assert list(sent[1]._.children) == []
+    joined = nlp(
+        Doc(nlp.vocab, words=["the", "dog", "sleeps"], spaces=[True, False, False], sent_starts=[True, False, False])
+    )
+    assert [part.text for part in joined[:2]._.constituents] == ["the dog", "the", "dog"]
+    assert [child.text for child in joined[:]._.children] == ["the dog", "sleeps"]
     for wrong in (sent[1:3], sent[0:2]):
         with pytest.raises(NotAConstituentError, match="is not a constituent"):
             _ = wrong._.labels
@@ -179,12 +184,6 @@ def test_models_of_other_kinds_are_refused(models: Models, tmp_path: Path) -> No
         nlp.add_pipe("spectral_dependency", config={"model": path})
         with pytest.raises(FileNotFoundError, match="finds no model"):
             nlp("she sleeps")
-
-
-def test_a_document_that_was_not_parsed_says_so() -> None:
-    nlp = spacy.blank("en")
-    with pytest.raises(ValueError, match="add the component 'spectral_constituency'"):
-        _ = nlp("she sleeps")[0:1]._.labels
 
 
 # ---------------------------------------------------------------------------------------------------------------------

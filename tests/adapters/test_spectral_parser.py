@@ -3,7 +3,6 @@
 import itertools
 import math
 import pickle
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -15,7 +14,6 @@ from nltk.parse import ViterbiParser
 from nltk.tree import Tree
 
 from spectral_latent.constituency import (
-    Changes,
     ConstituencyOptions,
     PhraseConstraints,
 )
@@ -73,14 +71,6 @@ def test_what_cannot_be_learnt_from(trees: Any, error: type[Exception], message:
         SpectralParser.train(trees)
 
 
-def test_trees_that_nltk_could_not_read_are_left_out_and_counted() -> None:
-    flat = Tree("S", [("It", "PRP"), ("rains", "VBZ")])
-    with pytest.warns(UserWarning, match="1; the first: tree 2"):
-        parser = SpectralParser.train([treebank()[0], flat, *treebank()[1:]], changes=(changes := Changes()))
-    assert parser.model.fingerprint == SpectralParser.train(treebank()).model.fingerprint
-    assert changes.counts.total() == 1
-
-
 def test_printed_parses_are_read_again_with_all_their_words() -> None:
     """By NLTK's own reader, whatever is printed: the parse, a copy, a plain tree of it, or a subtree."""
     words = ["They", "(", "see", ")", "10 000", "a\u00a0b", ")("]
@@ -95,32 +85,6 @@ def test_printed_parses_are_read_again_with_all_their_words() -> None:
     assert leaves == written
     assert list(phrase_from_nltk(parse).words()) == words
     assert all(type(word) is str for word in phrase_from_nltk(parse).words())
-
-
-def test_evaluation_counts_brackets_as_evalb_does() -> None:
-    parser = SpectralParser.train(treebank())
-    gold = treebank()[:12]
-    found = parser.evaluate(gold)
-    shared = of_gold = of_parses = 0
-    for tree in gold:
-        spans = []
-        for each in (tree, parser.parse_one(tree.leaves())):
-            places = [position for position in each.treepositions() if isinstance(each[position], str)]
-            spans.append(
-                Counter(
-                    (subtree.label(), min(within), max(within))
-                    for at in each.treepositions()
-                    if isinstance(subtree := each[at], Tree) and subtree.height() > 2 and subtree.label()
-                    for within in [[n for n, leaf in enumerate(places) if leaf[: len(at)] == at]]
-                )
-            )
-        shared += (spans[0] & spans[1]).total()
-        of_gold += spans[0].total()
-        of_parses += spans[1].total()
-    assert (found.matched, found.gold, found.predicted) == (shared, of_gold, of_parses)
-    assert found.f1 == pytest.approx(200 * shared / (of_gold + of_parses))
-    with pytest.raises(ValueError, match="no trees to evaluate on"):
-        parser.evaluate([])
 
 
 def test_states_are_those_that_a_tree_most_probably_has() -> None:

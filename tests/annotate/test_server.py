@@ -99,16 +99,8 @@ def test_other_requests_get_a_sentence_and_change_nothing(client: Any, project: 
 
 def test_the_server_listens_on_the_loopback_address_and_tells_of_a_port_in_use(project: Project) -> None:
     server = serve(project, 0)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        assert server.server_address[0] == "127.0.0.1"
-        with urllib.request.urlopen(server.address.replace("?", "api/next?")) as answer:
-            assert answer.read() == b'{"number":20}\n'
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    assert server.server_address[0] == "127.0.0.1"
+    server.server_close()
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from spectral_latent.corpora import dependency_trees, parse_conllu, to_conllu
+from spectral_latent.corpora import parse_conllu, to_conllu
 from spectral_latent.corpora.sources import in_conllu
 from spectral_latent.dependency import DependencyConstraints, DependencyModel, DependencySentence
-from spectral_latent.estimation import Clusters
 from spectral_latent.reranking import parse_nbest
 from tests.cli.conftest import ROW, Run
 
@@ -71,16 +70,6 @@ def rows(*heads: object, relations: Sequence[str] = "___") -> str:
 
 
 # Training
-
-
-def test_settings_and_several_processes(run: Run, trees: Path, parser: Path, tmp_path: Path) -> None:
-    extra = ["--n-states", "3", "--seed", "7", "--column", "xpos", "--estimator", "clustering"]
-    assert run("train", "dependency", trees, "-o", tmp_path / "model", *extra).exit_code == 0
-    model = DependencyModel.load(tmp_path / "model")
-    assert model.options.estimator == Clusters(n_states=3, seed=7)
-    assert (model.options.tags, model.grammar.tags) == ("xpos", sorted(set(TAGS[0])))
-    run("train", "dependency", trees, "-o", tmp_path / "two", "--n-states", "2", "--jobs", "2")
-    assert (tmp_path / "two").read_bytes() == parser.read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -169,14 +158,6 @@ def test_trees_of_no_derivation_are_flat_marked_and_counted(run: Run, tmp_path: 
     assert run("score", model, stdin=ROW.format(1, "No", "X", "X", 0, "root")).stdout == "-inf\t0\n"
 
 
-def test_tags_that_the_parser_does_not_know_are_counted_and_left_open(run: Run, torn: Path) -> None:
-    result = run("parse", torn, stdin="a/A b/NOUN c/VERB\na/A b/NOUN\n")
-    assert result.exit_code == 0 and "3 words" in result.stderr and "NOUN, VERB" in result.stderr
-    for text in ("a/A b/B c/C\n", "a b c\n"):
-        assert run("parse", torn, stdin=text).stderr == ""
-    assert run("parse", torn, "-q", stdin="a/X b/B c/C").stderr == ""
-
-
 def test_the_probability_of_each_head_is_written(run: Run, parser: Path) -> None:
     text = CONLLU.replace("\t_\n", "\tGloss=x|HeadProb=7\n")
     plain, lines = (
@@ -239,26 +220,6 @@ def test_figures_of_short_sentences_several_roots_and_no_relations(
     (tmp_path / "b.conllu").write_text("".join(to_conllu(tree._replace(relations=("_",) * 5)) for tree in GOLD))
     found = json.loads(run("evaluate", parser, tmp_path / "b.conllu", "--json").stdout)
     assert (found["uas"], found["las"], found["las_universal"]) == (100.0, None, None)
-
-
-@pytest.mark.parametrize("name", ["de_gsd", "es_gsd"])
-def test_a_tagger_and_a_parser_of_a_treebank_fit_together(
-    run: Run, shared_file: Callable[[str], Path], tmp_path: Path, name: str
-) -> None:
-    """Without any option, whatever columns the treebank has: the parser knows all tags that the tagger gives."""
-    text = shared_file(f"ud/{name}/{name}-ud-test.conllu").read_text(encoding="utf-8")
-    sentences = text.split("\n\n")
-    (tmp_path / "train.conllu").write_text("\n\n".join(sentences[:60]) + "\n\n", encoding="utf-8")
-    (tmp_path / "new.conllu").write_text("\n\n".join(sentences[60:90]) + "\n\n", encoding="utf-8")
-    for kind in ("tagger", "dependency"):
-        result = run("train", kind, tmp_path / "train.conllu", "-o", tmp_path / kind, "--n-states", "2")
-        assert (result.exit_code, "Warning" in result.stderr) == (0, False)
-    words = "".join(" ".join(sentence.forms) + "\n" for sentence in dependency_trees(tmp_path / "new.conllu"))
-    tagged = run("tag", tmp_path / "tagger", "-", stdin=words)
-    parsed = run("parse", tmp_path / "dependency", "-", "--format", "tagged", stdin=tagged.stdout)
-    assert (tagged.exit_code, parsed.exit_code, "tags" in parsed.stderr) == (0, 0, False)
-    result = run("evaluate", tmp_path / "dependency", tmp_path / "new.conllu", "--json")
-    assert json.loads(result.stdout)["uas"] > 50
 
 
 def test_raw_text_becomes_a_table_with_all_columns(run: Run, tmp_path: Path) -> None:

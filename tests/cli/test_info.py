@@ -136,15 +136,6 @@ def test_every_training_of_the_command_line_can_be_done_again(
     assert f"{tmp_path / 'other'}" in result.stderr and f"source {len(sources)} of the record" in result.stderr
 
 
-def test_the_names_of_the_record_are_those_of_this_folder(
-    run: Run, model: Path, treebank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for folder, status in ((treebank.parent, 0), (tmp_path, 1)):
-        monkeypatch.chdir(folder)
-        result = run("info", model, "--verify")
-        assert (result.exit_code, "all.mrg" in result.stderr) == (status, True)
-
-
 def test_what_differs_is_told(run: Run, tagger: Path, taggings: Path, tmp_path: Path) -> None:
     """The first twenty differences, by their places in the file, with both values."""
 

@@ -12,11 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from spectral_latent.cli.command import CommandGroup
-from spectral_latent.cli.options import Command
-from spectral_latent.cli.outputs import OutputFile
 from spectral_latent.corpora import CorpusError
 from spectral_latent.files import ModelFileError, load_model, save_model
-from tests.cli.conftest import Run, command_at
+from tests.cli.conftest import Run
 from tests.cli.reference import commands
 
 HOSTILE = "S\x1b]0;pwn\x07\x9b31m\u202e\x00"
@@ -97,17 +95,6 @@ def test_warnings_and_errors_of_the_library() -> None:
 def contents(folder: Path) -> dict[str, bytes]:
     """Read all files of a folder, links as what they lead to."""
     return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-def test_every_command_that_writes_files_looks_at_what_it_reads() -> None:
-    found = {" ".join(path): command_at(path) for path in commands()}
-    writing = {
-        name: command
-        for name, command in found.items()
-        if any(isinstance(parameter.type, OutputFile) for parameter in command.params)
-    }
-    assert {"parse", "tag", "surprisal", "score", "info", "label", "rerank lists", "train tagger"} <= set(writing)
-    assert [name for name, command in writing.items() if not isinstance(command, Command)] == []
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ HOSTILE = "<script>x='y'</script>"
 QUOTING = "\"'><img/onerror=x>&amp;"
 TREES = "\n".join(
     f"(S (NP (DT the) (NN {noun})) (VP (VBZ {verb}) (NP (NN {thing}))) (. .))"
-    for noun in ("dog", HOSTILE, QUOTING)
+    for noun in ("dog\x07", HOSTILE, QUOTING)
     for verb in ("sees", "likes")
     for thing in ("rain", "snow", HOSTILE)
 )
@@ -51,7 +51,7 @@ def test_the_page_is_well_formed_and_loads_nothing(pages: dict[str, str], kind: 
     text = pages[kind]
     page = Page(text)
     assert page.wrong == []
-    assert page.open == []
+    assert page.open == [] and re.findall(r"[\x00-\x08\x0b-\x1f]", text) == []
     assert len(text.encode()) < 1_000_000
     assert re.findall(r"(?:src|href)=\"(?!#)|url\(|@import|https?://(?!www\.w3\.org/2000/svg)", text) == []
     (policy,) = (meta["content"] for meta in page.all("meta") if "http-equiv" in meta)

@@ -66,17 +66,6 @@ def test_closed_streams_are_named_if_they_are_needed(run: Run, model: Path, tmp_
     assert done.returncode == 1 and b"standard output: closed" in done.stderr
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
-def test_a_model_is_no_pipe(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    with start("parse", tmp_path / "pipe") as process:
-        try:
-            _, errors = process.communicate()
-        finally:
-            process.kill()
-    assert (process.returncode, b"pipe: a pipe" in errors) == (1, True)
-
-
 def test_a_pipe_is_tagged_as_it_comes(tagger: Path) -> None:
     """In UTF-8 whatever the locale, until nobody reads."""
     with start("tag", tagger, "-q", PYTHONIOENCODING="ascii") as process:

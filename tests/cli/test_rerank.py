@@ -10,7 +10,7 @@ import pytest
 from spectral_latent.corpora import dependency_trees, parse_brackets, to_conllu
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.evaluation import score_brackets
-from spectral_latent.reranking import Candidate, NBest, NBestFormat, parse_nbest, read_nbest, write_nbest
+from spectral_latent.reranking import Candidate, NBest, NBestFormat, read_nbest, write_nbest
 from tests.cli.conftest import Run
 from tests.reranking.nbest_lists import last_first
 
@@ -121,29 +121,6 @@ def trees_in(text: str, path: Path) -> list[list[Any]]:
     return [[candidate.tree for candidate in nbest.candidates] for nbest in read_nbest(path)]
 
 
-def test_own_lists_are_those_of_parse_and_jackknifed_ones_of_the_same_sentences(
-    run: Run, files: Files, tmp_path: Path
-) -> None:
-    """From one process or two."""
-    lists = []
-    for more in ((), ("--folds", "2")):
-        command = ("rerank", "lists", files.model, files.gold, "--n-best", "3", "-q", *more)
-        one, two = (run(*command, "--jobs", jobs) for jobs in ("1", "2"))
-        assert (two.exit_code, two.stdout) == (0, one.stdout), two.stderr
-        lists.append(list(parse_nbest(one.stdout)))
-    own, folds = lists
-    assert [(each.id, each.words) for each in own] == [(each.id, each.words) for each in folds]
-    assert own != folds
-    text = text_of(files, tmp_path)
-    parsed = list(parse_nbest(run("parse", files.model, text, "--n-best", "3").stdout))
-    trees = [[[strip(tree) for tree, *_ in nbest.candidates] for nbest in nbests] for nbests in (own, parsed)]
-    assert max(map(len, trees[0])) > 1
-    if files.gold.suffix == ".mrg":
-        assert trees[0] == trees[1]
-    else:
-        assert [[tree.heads for tree in row] for row in trees[0]] == [[tree.heads for tree in row] for row in trees[1]]
-
-
 def test_parse_in_the_order_of_a_reranker(run: Run, files: Files, tmp_path: Path) -> None:
     last_first(has_heads=files.gold.suffix == ".conllu").save(tmp_path / "last_first")
     text = text_of(files, tmp_path)
@@ -186,14 +163,3 @@ def test_wrong_gold_and_models(run: Run, phrases: Files, dependencies: Files, tm
     ):
         found = run("rerank", "evaluate", *arguments)
         assert found.exit_code and not found.stdout and named in " ".join(found.stderr.split()), found.stderr
-
-
-def test_apply_writes_the_lists_with_another_score(run: Run, files: Files, tmp_path: Path) -> None:
-    found = run("rerank", "apply", files.reranker, "--model", files.model, "--lists", stdin=files.lists.read_text())
-    (rescored := tmp_path / "lists").write_text(found.stdout)
-    for old, new in zip(read_nbest(files.lists), read_nbest(rescored), strict=True):
-        assert [(strip(tree), others) for tree, _, others in new.candidates] == [
-            (strip(tree), (score,)) for tree, score, _ in old.candidates
-        ]
-        first, second = (candidate.score for candidate in new.candidates)
-        assert first is not None and second is not None and first < second

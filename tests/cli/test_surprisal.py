@@ -1,7 +1,6 @@
 """`surprisal` on the command line: the numbers of the model, in each form."""
 
 import csv
-import io
 import json
 import math
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 
 from spectral_latent import load
 from spectral_latent.constituency import ConstituencyModel
-from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.grammar import Limits
 from spectral_latent.model import surprisal_of_regions
 from spectral_latent.sequence import HMMOptions, LatentHMM
@@ -45,16 +43,6 @@ def test_a_row_for_each_word(run: Run, files: Path, tmp_path: Path, kind: str) -
             assert entry["sentence"] == pytest.approx(-load(path).log_probabilities([entry["words"]])[0])
         assert [row[3] for row in own] == [str(word != "zebras").lower() for word in entry["words"]]
         assert entry["seen"] == [word != "zebras" for word in entry["words"]]
-
-
-def test_readers_of_tables_find_every_row(run: Run, model: Path) -> None:
-    words = ["He", '"', "no", '"', "'", "``", '"a', 'b"c', "#", "\\", "left"]
-    found = run("surprisal", model, stdin=" ".join(words) + "\n" + '"\n').stdout
-    header, *rows = csv.reader(io.StringIO(found, newline=""), delimiter="\t")
-    assert header == HEADER and {len(row) for row in rows} == {len(HEADER)}
-    assert [row[:3] for row in rows] == [["1", str(n), word] for n, word in enumerate(words, 1)] + [["2", "1", '"']]
-    pandas = pytest.importorskip("pandas")
-    assert pandas.read_csv(io.StringIO(found), sep="\t", keep_default_na=False)["word"].tolist() == [*words, '"']
 
 
 ITEMS = [["item", "rt", "text"], ["1", "310", "They see"], ["1", "402", "it,\tzebras ."], ["2", "", "They left it."]]
@@ -114,14 +102,6 @@ def test_models_that_have_none_are_refused(run: Run, treebank: Path, tmp_path: P
     for name, told in (("spectral", "preset 'fast'"), ("numbers", "1 is not a string")):
         found = run("surprisal", tmp_path / name, stdin=TEXT)
         assert (found.exit_code, found.stdout, told in found.stderr) == (1, "", True), found.stderr
-
-
-def test_a_spectral_model_of_sequences(run: Run, tmp_path: Path) -> None:
-    hmm = LatentHMM.train(SENTENCES * 20, HMMOptions(EstimatorOptions("spectral", n_states=2), choose_states=False))
-    hmm.save(tmp_path / "hmm")
-    lines = run("surprisal", tmp_path / "hmm", "--json", "--unit", "nats", stdin=TEXT).stdout.splitlines()
-    found = [json.loads(line)["sentence"] for line in lines]
-    np.testing.assert_allclose(found, -hmm.log_probabilities(SENTENCES), rtol=1e-9)
 
 
 @pytest.mark.filterwarnings("default")

@@ -224,7 +224,10 @@ def test_models_of_other_kinds_and_options_of_other_kinds(
     for kind in KINDS:
         given = (*path, files / kind, *more.get(path[-1], ("/dev/null",)))
         if kind not in command.kinds:
-            assert "use it with" in refused(run(*given), files / kind)
+            told = refused(run(*given), files / kind).partition("use it with ")[2]
+            for name in {"parse", "tag", "surprisal", "label"} & {*re.findall("`(\\w+)`", told)}:
+                assert kind in command_at((name,)).kinds
+            assert "`info`" in told or kind == "reranker"
             continue
         own = inspect.signature(command.kinds[kind]).parameters
         options = {name for each in command.kinds.values() for name, p in _keywords(each) if p.kind is p.KEYWORD_ONLY}

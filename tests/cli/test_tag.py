@@ -5,14 +5,12 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from spectral_latent.anchors import AnchorHMM
-from spectral_latent.inspection.anchors import anchor_plane, anchor_rows, anchor_table, draw_anchors
 from spectral_latent.sequence import LatentTagger
 from tests.cli.conftest import Run
 
@@ -120,41 +118,6 @@ def labelled(run: Run, anchored: Path, labels: dict[str, str]) -> Path:
     given = (f"{anchor.upper()}={tag}" for anchor, tag in labels.items())
     assert run("label", anchored, *given, "-o", path, "-q").exit_code == 0
     return path
-
-
-def test_tags_of_training_do_not_matter(run: Run, anchored: Path, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("".join(" ".join(word for word, _ in row) + "\n" for row in GOLD))
-    assert run("train", "anchors", tmp_path, "-o", tmp_path / "new", "--n-states", "4", "-q").output == ""
-    assert AnchorHMM.load(tmp_path / "new").fingerprint == AnchorHMM.load(anchored).fingerprint
-
-
-def test_states_are_told_by_anchors_shares_words_and_places(run: Run, anchored: Path) -> None:
-    """Anchors are where their words are, and distances are those of the corners' largest two directions."""
-    model = AnchorHMM.load(anchored)
-    rows = anchor_rows(model, 2)
-    assert sum(row.share for row in rows) == pytest.approx(1.0)
-    assert [row.words for row in rows] == model.top_words(2)
-    found = [json.loads(line) for line in run("info", anchored, "--states", "--json", "--top", "2").stdout.splitlines()]
-    assert [(each["anchor"], each["words"]) for each in found] == [(row.anchor, dict(row.words)) for row in rows]
-    _, *lines = run("info", anchored, "--states", "--top", "2").stdout.splitlines()
-    assert [line.split()[1:3] for line in lines] == [[row.anchor, f"{100 * row.share:.1f}"] for row in rows]
-    anchors, words = anchor_plane(model, 100)
-    assert anchors.mean(axis=0) == pytest.approx(0.0, abs=1e-12)
-    for word, state in model.anchors.items():
-        assert words[word] == pytest.approx(anchors[state], abs=1e-6)
-    assert set(words) == set(model.words)
-    scatter = anchors.T @ anchors
-    assert scatter[0, 1] == pytest.approx(0.0, abs=1e-9)
-    assert scatter[0, 0] >= scatter[1, 1]
-    assert anchor_plane(AnchorHMM.train([["rain"]]))[1]["rain"].tolist() == [0.0, 0.0]
-
-
-def test_odd_words_are_drawn_and_listed(tmp_path: Path) -> None:
-    words = ["$x_1$", "日本", "\x00", "a b", "<b>", "\\frac"]
-    model = AnchorHMM.train([[word, "."] for word in words] * 3)
-    draw_anchors(model, tmp_path / "odd.svg")
-    ET.fromstring((tmp_path / "odd.svg").read_bytes())
-    assert len(anchor_table(model).encode().splitlines()) == model.n_states + 1
 
 
 def test_labels_are_the_tags_of_anchors(run: Run, anchored: Path, labelled: Path, labels: dict[str, str]) -> None:

@@ -4,27 +4,15 @@ from __future__ import annotations
 
 import logging
 import re
-import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from spectral_latent.constituency import ConstituencyModel, preset
-from spectral_latent.corpora import read_brackets
 from spectral_latent.sequence import LatentTagger
 from tests.cli.conftest import ROW, Run
-
-
-@pytest.mark.parametrize("text", ["(NN dog)", "(S (NN rain) (VBZ falls))", "( (S (NP (NN rain)) (VP (VBZ falls))) )"])
-def test_one_tree_is_found_again(run: Run, tmp_path: Path, text: str) -> None:
-    (tmp_path / "one.mrg").write_text(text)
-    assert run("train", "constituency", tmp_path / "one.mrg", "-o", tmp_path / "model").exit_code == 0
-    words = [token.rstrip(")") for token in text.split() if not token.startswith("(") and token.rstrip(")")]
-    parsed = run("parse", tmp_path / "model", stdin=" ".join(words))
-    assert parsed.stdout.strip() == text.removeprefix("( ").removesuffix(" )")
 
 
 def test_weights_of_sources_and_symbols_seen_once(run: Run, treebank: Path, tmp_path: Path) -> None:
@@ -83,19 +71,6 @@ def test_text_is_parsed_and_learnt_from(run: Run, treebank: Path, tmp_path: Path
     raw.write_text("They see it .\nThey didn't see it.\nThey see dogs, sheep.\n")
     warned = run("train", "constituency", treebank, "-o", tmp_path / "of_raw", "--text", raw).stderr
     assert warned.count("Warning: sentence 2 ") == warned.count("Warning") == 1
-
-
-def test_warnings_are_one_line(run: Run, treebank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def trees(source: str, changes: Any, *_: Any, **_settings: Any) -> Any:
-        warnings.warn("something was mended", stacklevel=2)
-        return read_brackets(source, changes)
-
-    monkeypatch.setattr("spectral_latent.corpora.constituency_trees", trees)
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")
-        result = run("train", "constituency", treebank, "-o", tmp_path / "model")
-    assert result.exit_code == 0
-    assert result.stderr.startswith("Warning: something was mended\nTraining on")
 
 
 def test_the_end_tells_what_was_made_and_a_quiet_command_nothing(run: Run, treebank: Path, tmp_path: Path) -> None:

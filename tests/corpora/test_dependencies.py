@@ -1,4 +1,6 @@
-"""Dependency treebanks by name, what is no tree; and the writer of CoNLL-U."""
+"""Dependency treebanks by name, what is no tree, and raw texts; and the writer of CoNLL-U."""
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,11 +13,20 @@ from nltk.corpus.reader import DependencyCorpusReader
 from nltk.parse import DependencyGraph
 
 from spectral_latent.constituency import Changes
-from spectral_latent.corpora import CorpusError, dependency_trees, parse_conllu, tagged_sentences, to_conllu
+from spectral_latent.corpora import (
+    CorpusError,
+    dependency_trees,
+    divided_texts,
+    parse_conllu,
+    tagged_sentences,
+    to_conllu,
+)
 from spectral_latent.corpora import sentences as sentences_of
 from spectral_latent.corpora.conllu import parse_with_lines
+from spectral_latent.corpora.raw_text import has_text
 from spectral_latent.corpora.sources import entries_of_text, in_conllu
 from spectral_latent.dependency import DependencySentence
+from spectral_latent.tokenisation import Token
 from spectral_latent_nltk import sentence_from_nltk
 from tests.corpora.annotated import sentences, written
 
@@ -150,3 +161,40 @@ def test_corpora_of_nltk(install: Install) -> None:
     assert [next(trees).heads, next(trees).heads] == [(0, 1), (2, 0)]
     with pytest.raises(CorpusError, match=r"nltk:toy, file b\.test, sentence 2, line 4: no word has the HEAD 0"):
         next(trees)
+
+
+# Raw texts, by the comments of sentences
+
+
+def test_paragraphs_of_a_treebank() -> None:
+    def sentence(*comments: str) -> DependencySentence:
+        """Make a sentence of a token of two words."""
+        words = [Token("ne", "nel", 0, 1), Token("l", "nel", 0, 2), Token("lupo", "lupo", 4), Token(".", ".", 8)]
+        return DependencySentence.of_tokens(words)._replace(comments=("text = nel lupo.", *comments))
+
+    trees = [sentence("newdoc id = 1"), sentence(), sentence("newpar"), sentence()]
+    first, second = divided_texts(trees)
+    assert first == second
+    assert first.text == "nel lupo. nel lupo." and first.last == [2, 5]
+    assert first.tokens[3:] == [(10, 13, ("ne", "l")), (14, 18, ("lupo",)), (18, 19, (".",))]
+    assert [len(text.last) for text in divided_texts([sentence()] * 5, 2)] == [2, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_whole"),
+    [
+        ("la mare.", True),
+        (" la  mare .", True),
+        ("lamare.", True),
+        ("la mare", False),
+        ("la mare. x", False),
+        ("", False),
+    ],
+)
+def test_a_text_has_all_tokens_and_nothing_else(text: str, is_whole: bool) -> None:
+    sentence = DependencySentence.of(["la", "mare", "."])._replace(comments=(f"text = {text}",))
+    assert has_text(sentence) == is_whole
+    (divided,) = divided_texts([sentence, sentence])
+    assert [divided.text[first:end] for first, end, _ in divided.tokens] == ["la", "mare", "."] * 2
+    assert [words for *_, words in divided.tokens] == [("la",), ("mare",), (".",)] * 2
+    assert divided.last == [2, 5]

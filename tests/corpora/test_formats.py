@@ -128,6 +128,23 @@ def test_only_what_can_be_read_is_guessed() -> None:
         sniff_format("a.mrg", CONLLU, "conllu", given="tagged")
 
 
+@pytest.mark.parametrize(
+    ("text", "other", "name", "command"),
+    [
+        (BRACKETS, "conllu", "brackets", "train constituency"),
+        (CONLLU, "brackets", "CoNLL-U", "train dependency"),
+        (TAGGED, "brackets", "words with tags", "train tagger"),
+        ('{"words": ["a"]}', "brackets", "JSON", "parse"),
+    ],
+)
+def test_contents_of_another_format_are_named_with_what_takes_them(
+    text: str, other: Format, name: str, command: str
+) -> None:
+    for source in ("-", f"a{ENDINGS[sniff_format('-', text).form][0]}"):
+        with pytest.raises(CorpusError, match=rf"(?s)^{source}: .*{name}.*`{command}`"):
+            sniff_format(source, text, other)
+
+
 @pytest.mark.parametrize("form", [form for form in ENDINGS if form != "tokens"])
 def test_the_name_decides(form: Format) -> None:
     for ending in ENDINGS[form]:

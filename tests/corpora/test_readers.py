@@ -160,6 +160,24 @@ def test_the_line_of_an_error_is_named_with_a_remedy(form: str, n: int, end: str
             list(reader.read(path))
 
 
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ("[]", "not an object"),
+        ('{"words": "a"}', "not a list"),
+        ('{"words": [3]}', "3, which is not a string"),
+        ('{"words": ["a b"]}', "with white space"),
+        ('{"words": ["a"], "tags": [""]}', "without characters"),
+        ('{"words": ["a"], "tags": ["A", "B"]}', "2 tags of 1 words"),
+        ('{"words": ["a"], "text": "a"}', "words and text"),
+        ('{"text": "a", "id": "b\\n"}', "one line"),
+    ],
+)
+def test_the_fault_of_a_row_is_named(row: str, told: str) -> None:
+    with pytest.raises(CorpusError, match=f"x, line 4: (?=.*; ).*{told}"):
+        list(parse_rows([(3, ""), (4, row)], "x"))
+
+
 @every_reader
 def test_what_is_no_text_is_refused_by_name(form: str, tmp_path: Path) -> None:
     reader = READERS[form]

@@ -78,17 +78,6 @@ def test_files_with_faults_are_left_to_nltk(tmp_path: Path) -> None:
     assert "left out: 1; the first: nltk:treebank, file wsj_0001.mrg, sentence 2" in done.stderr
 
 
-def test_parts_by_file(install: Install) -> None:
-    install({f"{n:02}.mrg": f"(X {n})" for n in range(1, 21)})
-    assert words(constituency_trees("nltk:toy:test")) == ["9", "19"]
-    assert words(constituency_trees("nltk:toy:dev")) == ["8", "18"]
-    train = words(constituency_trees("nltk:toy:train"))
-    assert train == [str(n) for n in range(1, 21) if n % 10 not in (8, 9)]
-    assert words(constituency_trees("nltk:toy")) == [str(n) for n in range(1, 21)]
-    with pytest.raises(CorpusError, match="no part 'tset'; give nltk:toy, or one of its parts train, dev, test"):
-        constituency_trees("nltk:toy:tset")
-
-
 def test_what_nltk_mends_in_brackets(install: Install) -> None:
     corpus = install({"a.tbf": "(\n  (S (sn (da0 El el) (nc perro perro)) (Fp .) (,)))\n"})
     trees = list(constituency_trees("nltk:toy", changes := Changes()))

@@ -49,14 +49,6 @@ def test_half_of_a_pair_of_surrogates_is_no_text() -> None:
     assert list(parse_nbest(line % "\\ud83d\\ude00", "some.json", form="json"))
 
 
-def test_long_columns_are_told_from_numbers_in_linear_time() -> None:
-    def read(size: int) -> None:
-        with pytest.raises(CorpusError, match="is not a number"):
-            list(parse_nbest("1 a\n" + "0" * size + "-\n(S (NN run))\n", form="bllip"))
-
-    assert is_linear(read, 10**5)
-
-
 def test_utf_32_is_not_read_as_utf_16() -> None:
     """As a whole, or from a pipe that comes in small parts."""
     for encoding, size in itertools.product(("utf-32", "utf-32-le", "utf-32-be"), (1, 2, 3, 100)):

@@ -117,26 +117,12 @@ def pairs(draw: st.DrawFn) -> tuple[Phrase, Phrase]:
     return tree(tagged(tags)), tree(tagged(other))
 
 
-@given(pairs())
-def test_a_sentence_by_the_loops_of_evalb(pair: tuple[Phrase, Phrase]) -> None:
-    assert score_brackets([pair]) == evalb(*pair)
-
-
-@given(st.lists(pairs(), max_size=4))
-def test_identities(sentences: list[tuple[Phrase, Phrase]]) -> None:
-    scores = score_brackets(sentences)
-    assert scores == sum((score_brackets([pair]) for pair in sentences), BracketScores())
-    assert all(0 <= value <= 100 for value in map(float, shown(scores)))
-    assert scores.matched <= min(scores.gold, scores.predicted)
-    if scores.valid == scores.sentences:
-        swapped = score_brackets((predicted, gold) for gold, predicted in sentences)
-        assert (swapped.recall, swapped.precision, swapped.f1) == (scores.precision, scores.recall, scores.f1)
-        assert shown(swapped)[3:] == shown(scores)[3:]
+@given(st.lists(pairs(), max_size=3))
+def test_sentences_by_the_loops_of_evalb(sentences: list[tuple[Phrase, Phrase]]) -> None:
+    assert score_brackets(sentences) == sum((evalb(*pair) for pair in sentences), BracketScores())
     golds = [(gold, gold) for gold, _ in sentences]
-    ideal = score_brackets(golds)
-    assert (ideal.matched, ideal.complete, ideal.uncrossed) == (ideal.gold, ideal.valid, ideal.valid)
-    if ideal.gold:
-        assert shown(ideal) == ["100.00"] * 6
+    if score_brackets(golds).gold:
+        assert shown(score_brackets(golds)) == ["100.00"] * 6
 
 
 def test_errors_and_skipped_sentences_count_for_nothing_else() -> None:

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from spectral_latent.constituency import ConstituencyModel, Phrase
+from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.evaluation import (
     GoldTree,
@@ -37,6 +37,24 @@ def test_a_parser() -> None:
     assert found.fallbacks == 0
     assert found.sentences_per_second == pytest.approx(len(gold) / found.seconds)
     assert evaluate_parser(model, []).score == score_brackets([])
+
+
+def test_a_parser_of_function_labels() -> None:
+    def with_function(tree: Phrase, name: str) -> Phrase:
+        subject, *rest = tree.children
+        assert isinstance(subject, Phrase)
+        return tree._replace(children=(subject._replace(label=f"NP-{name}"), *rest))
+
+    options = ConstituencyOptions(function_labels=True)
+    model = ConstituencyModel.train([with_function(tree, "SBJ") for tree in TREES], options)
+    flat = Phrase("S", tuple(TREES[0].preterminals()))
+    trees = [with_function(tree, "SBJ" if at % 3 else "LOC") for at, tree in enumerate(TREES)] + [flat]
+    gold = [tree for tree in map(GoldTree.of, trees) if tree]
+    found = evaluate_parser(model, gold)
+    pairs = [(each.tree, model.parse(each.words).tree) for each in gold]
+    assert found.score == score_brackets(pairs)
+    assert found.function_score == score_brackets(pairs, function_labels=True) != found.score
+    assert (found.score.precision, found.score.recall) != (found.score.recall, found.score.precision)
 
 
 def test_perplexity_is_per_word_of_the_sentences_that_are_possible() -> None:

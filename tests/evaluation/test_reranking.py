@@ -65,15 +65,15 @@ def test_interval_is_that_of_scipy() -> None:
         return 100 * (b.sum(axis=axis) - a.sum(axis=axis)) / n.sum(axis=axis)
 
     expected = stats.bootstrap(
-        (base, other, tokens), difference, paired=True, method="percentile", n_resamples=5_000, rng=rng
+        (base, other, tokens), difference, paired=True, method="percentile", n_resamples=1_500, rng=rng
     ).confidence_interval
     first, second = (
         [TaggingScore(n, k) for n, k in zip(tokens.tolist(), column.tolist(), strict=True)] for column in (base, other)
     )
-    found = paired_bootstrap(first, second, accuracy, samples=5_000)
-    assert (found.low, found.high) == pytest.approx(tuple(expected), abs=0.1)
-    assert found == paired_bootstrap(first, second, accuracy, samples=5_000)
-    assert found[2:] != paired_bootstrap(first, second, accuracy, samples=5_000, seed=1)[2:]
+    found = paired_bootstrap(first, second, accuracy, samples=1_500)
+    assert (found.low, found.high) == pytest.approx(tuple(expected), abs=0.2)
+    assert found == paired_bootstrap(first, second, accuracy, samples=1_500)
+    assert found[2:] != paired_bootstrap(first, second, accuracy, samples=1_500, seed=1)[2:]
 
 
 def test_error_reduction() -> None:

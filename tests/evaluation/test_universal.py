@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spectral_latent.corpora import parse_conllu
+from spectral_latent.dependency import DependencySentence
 from spectral_latent.evaluation import score_columns
 
 GOLD = """
@@ -55,6 +60,28 @@ def test_content_words_are_counted_in_both() -> None:
     with pytest.raises(ValueError, match="the texts of gold and prediction differ: 'Shehasseen' and 'Hehasseent'"):
         score_columns([gold], [found._replace(forms=("He", *found.forms[1:]))])
     assert set(score_columns([], []).values()) == {0.0}
+
+
+@given(st.text("ab", min_size=1, max_size=12), st.data())
+def test_words_that_are_tokens_are_the_same_in_the_same_places(text: str, data: st.DataObject) -> None:
+    divided = []
+    for _ in range(2):
+        ends = sorted(data.draw(st.sets(st.integers(1, len(text)), max_size=6)) | {len(text)})
+        places = list(pairwise([0, *ends]))
+        words = [text[begin:end] for begin, end in places]
+        divided.append(({*places}, DependencySentence.of(words).with_heads((0, *[1] * (len(words) - 1)))))
+    (gold, one), (found, other) = divided
+    scores = score_columns([one], [other])
+    expected = pytest.approx(200 * len(gold & found) / (len(gold) + len(found)))
+    assert scores["tokens_f1"] == scores["words_f1"] == expected
+
+
+def test_a_word_of_a_token_may_be_the_whole_token() -> None:
+    """Within the place of a token of several words, a longest common subsequence of words is the same."""
+    two = DependencySentence.of(["le", "x", "a"]).with_heads((0, 1, 1))._replace(ranges=((1, 2, "le"),))
+    one = DependencySentence.of(["le", "a"]).with_heads((0, 1))
+    for gold, found in ((two, one), (one, two)):
+        assert score_columns([gold], [found])["words_f1"] == pytest.approx(200 * 2 / (3 + 2))
 
 
 # The same text in other sentences, tokens and words: `du` is one word, `aux` is two others, and a stop is not divided.

@@ -6,7 +6,7 @@ import itertools
 import json
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, make_dataclass
-from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import pytest
@@ -120,14 +120,25 @@ def test_all_parts_come_back() -> None:
         assert write(other)[0][name].tobytes() == array.tobytes()
 
 
-def test_what_is_computed_or_given_is_not_stored() -> None:
-    arrays, about = write(whole())
-    assert set(about) == {"options", "names", "symbols", "column", "boxes", "more", "number"}
-    assert about["column"] == {}
-    assert about["boxes"] == [{"label": "one"}, {"label": "two"}]
-    assert set(arrays) == {
-        *("words.text", "words.lengths", "table", "place", "column.word", "column.share", "boxes.0.corner"),
-    }
+@dataclass(frozen=True)
+class Grown:
+    """A class with fields that older files lack."""
+
+    later: ClassVar[tuple[str, ...]] = ("notes", "number")
+
+    words: Annotated[list[str], Text()]
+    notes: Annotated[list[str], Text()] = field(default_factory=list)
+    number: float = 0.5
+
+
+def test_only_later_fields_may_be_missing() -> None:
+    kept = Grown(["a"], ["b", "c"], 2.0)
+    arrays, about = write(kept)
+    assert read(Grown, arrays, about) == kept
+    older = {name: array for name, array in arrays.items() if name.startswith("words")}
+    assert read(Grown, older, {}) == Grown(["a"])
+    with pytest.raises(ValueError, match="words"):
+        read(Grown, {name: array for name, array in arrays.items() if name not in older}, about)
 
 
 Change = Callable[[dict[str, Any], dict[str, Any]], Any]

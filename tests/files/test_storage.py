@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
-import re
 import struct
 import subprocess
 import sys
-import tomllib
 import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ from spectral_latent.files import (
     save_model,
     write,
 )
-from spectral_latent.inference import inside, marginals, outside, tree_weights
+from spectral_latent.inference import inside, marginals, outside
 from spectral_latent.operators import ObservableOperators, Tensors
 from spectral_latent.trees import FloatArray, Forest
 from tests.oracles import columns, random_lpcfg, random_numbers, rules_of
@@ -75,20 +75,6 @@ def use(operators: ObservableOperators) -> None:
 
 
 # What is written comes back
-
-
-def test_a_model_comes_back_bit_for_bit(tmp_path: Path) -> None:
-    operators = toy()
-    arrays, settings = load_model(saved(tmp_path / "model"), "toy")
-    again = operators_from(arrays).operators
-    assert (operators.packed.terms > 0).any()
-    assert (operators.packed.terms == 0).any()
-    for name, array in again.packed._asdict().items():
-        before, after = np.asarray(getattr(operators.packed, name)), np.asarray(array)
-        assert (after.dtype, after.tobytes()) == (before.dtype, before.tobytes())
-    assert {name: settings[name] for name in SETTINGS} == SETTINGS
-    forest = Forest.of_trees(columns(TREES), operators.rules)
-    assert tree_weights(again, forest).log.tolist() == tree_weights(operators, forest).log.tolist()
 
 
 def test_the_same_model_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -139,46 +125,16 @@ def test_numbers_are_stored_in_the_smallest_type_and_equal_arrays_once(tmp_path:
 # What fails leaves no trace
 
 
-class _FullDisk(OSError):
-    pass
-
-
-@pytest.mark.parametrize("step", ["write", "replace"])
-def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
-    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     before = saved(tmp_path / "m").read_bytes()
-
-    def fail(*_: Any, **__: Any) -> None:
-        raise _FullDisk("no space left on device")
-
-    if step == "replace":
-        monkeypatch.setattr(os, "replace", fail)
-    else:
-        opened = Path.open
-
-        def full(*args: Any) -> Any:
-            file = opened(*args, buffering=0)
-            file.write(b"half")
-
-            class Full:
-                write = staticmethod(fail)
-
-                def __enter__(self) -> Full:
-                    return self
-
-                def __exit__(self, *_: object) -> None:
-                    file.close()
-
-            return Full()
-
-        monkeypatch.setattr(Path, "open", full)
-    with pytest.raises(_FullDisk) as raised:
-        save_model(tmp_path / "m", {"x": np.arange(3)}, {"kind": "new"})
-    monkeypatch.undo()
-    assert raised.value.filename == str(tmp_path / "m")
-    assert (tmp_path / "m").read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+    for owner, name in ((os, "replace"), (os, "fsync"), (Path, "open")):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(owner, name, Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
+            with pytest.raises(OSError, match="No space left") as raised:
+                save_model(tmp_path / "m", {"x": np.arange(3)}, {"kind": "new"})
+        assert raised.value.filename == str(tmp_path / "m")
+        assert (tmp_path / "m").read_bytes() == before
+        assert [path.name for path in tmp_path.iterdir()] == ["m"]
 
 
 def test_a_symbolic_link_stays_and_its_file_is_written(tmp_path: Path) -> None:
@@ -246,7 +202,7 @@ def check(path: Path) -> bool:
 def test_truncations_and_a_further_byte_are_refused(tmp_path: Path) -> None:
     content = saved(tmp_path / "m").read_bytes()
     short = tmp_path / "short"
-    for damaged in (content + b"\0", content[:-1], *(content[:end] for end in range(0, len(content), 7))):
+    for damaged in (content + b"\0", content[:-1], *(content[:end] for end in range(0, len(content), 31))):
         short.write_bytes(damaged)
         with pytest.raises(ModelFileError):
             load_model(short, "toy")
@@ -417,16 +373,6 @@ def test_settings_of_another_kind_are_refused(text: str, tmp_path: Path) -> None
         load_model(raw(tmp_path / "m", text, {}), "toy")
 
 
-def test_what_is_no_model_is_refused_by_name(tmp_path: Path) -> None:
-    (tmp_path / "empty").write_bytes(b"")
-    (tmp_path / "text").write_text("(S (NP I) (VP am))\n" * 20)
-    for name in ("nothing", "empty", "text", "."):
-        with pytest.raises(ModelFileError, match=name.replace(".", r"\S+")):
-            load_model(tmp_path / name, "toy")
-    with pytest.raises(ModelFileError, match=r"toy.* other"):
-        load_model(saved(tmp_path / "m"), "other")
-
-
 @pytest.mark.parametrize("kind", [KeyError, OverflowError, RecursionError, MemoryError])
 def test_what_goes_wrong_with_the_parts_names_the_file(kind: type[Exception], tmp_path: Path) -> None:
     path = saved(tmp_path / "m")
@@ -480,16 +426,6 @@ def test_a_model_that_a_package_newer_than_tested_cannot_read_is_not_called_dama
     monkeypatch.setitem(TESTED, "numpy", np.__version__)
     with pytest.raises(ModelFileError, match="damaged"), open_model(path):
         raise TypeError("numpy has changed")
-
-
-def test_the_versions_of_development_are_among_those_that_were_tested() -> None:
-    root = Path(__file__).parents[2]
-    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
-    assert {requirement.split(">=")[0] for requirement in project["dependencies"]} == TESTED.keys()
-    lock = (root / "requirements-dev.lock").read_text("utf-8")
-    locked = dict(re.findall(r"^([a-z]+)==(\d+\.\d+)", lock, re.MULTILINE))
-    for name, newest in TESTED.items():
-        assert [int(n) for n in locked[name].split(".")] <= [int(n) for n in newest.split(".")], name
 
 
 @pytest.mark.parametrize("name", ["arrays", "copies", "digest"])

@@ -1,7 +1,7 @@
 """Texts of every format, changed at random, and what a reader must make of them.
 
-A text is read to its end, or refused by a CorpusError that names it; in time in proportion to its length; and what was
-read is written and read again as the same.
+A text is read to its end, or refused by a CorpusError that names it, and what was read is written and read again as the
+same.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import time
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, get_args
 
@@ -143,13 +142,11 @@ def check(name: str, case: int, seed: int) -> str:
 def check_content(name: str, content: bytes) -> str:
     """Read a text: "refused" or "read".  Raises AssertionError or any other error at a fault of a reader."""
     form = FORMATS[name]
-    begun = time.process_time()
     try:
         found = list(form.read(decode(content, "source"), "source"))
     except CorpusError as error:
         assert str(error).startswith("source"), error
         found = None
-    assert time.process_time() - begun < 5 + 1e-4 * len(content), "the reader is too slow"
     if found is None:
         return "refused"
     if form.write is not None and found:

@@ -14,6 +14,7 @@ from spectral_latent.dependency import BLANK, DependencySentence
 from spectral_latent.estimation import Progress
 from spectral_latent.files import ModelFileError, read
 from spectral_latent.files import write as write_parts
+from spectral_latent.grammar import Limits
 from spectral_latent_text import Lemmatiser, TextPipeline, _columns
 from spectral_latent_text._columns import learn_columns, learn_lemmas, with_columns
 from spectral_latent_text._lemmas import _apply, _script_of
@@ -80,6 +81,9 @@ def test_bare_words_get_all_columns(tmp_path: Path) -> None:
             (2, 0),
             ("nsubj", "root"),
         )
+    with pytest.warns(RuntimeWarning, match="its limit"):
+        flat = model.with_limits(Limits(max_words=1)).parse(bare).tree
+    assert (flat.heads, flat.lemmas, flat.upos) == ((0, 1), ("horse", "sleep"), ("NOUN", "VERB"))
     given = bare._replace(lemmas=("equus", "_"), feats=("_", "Tense=Past"))  # what is given stays
     assert model.parse(given).tree[1:5] == (("equus", "_"), ("NOUN", "VERB"), ("_", "_"), ("_", "Tense=Past"))
 
@@ -107,6 +111,8 @@ def test_names_of_a_model_cannot_add_lines_or_columns(tmp_path: Path) -> None:
         for name in ("root", "NOUN", "Number=Plur"):
             with pytest.raises(ModelFileError, match="line breaks"):
                 load(_renamed(settings, {name: spoilt}))
+    with pytest.raises(ModelFileError, match="tagset"):
+        load(settings | {"taggers": _renamed(settings["taggers"], {"upos": "xxx"})})
     n_scripts = len(settings["lemmas"]["scripts"])
     for spoilt in (
         "=\ta\n{}",

@@ -18,7 +18,7 @@ from spectral_latent.sequence import chain_sums
 from spectral_latent.tokenisation import FINAL
 from spectral_latent_text import LearntTokenisation, Segmenter
 from spectral_latent_text._columns import learn_segmenter
-from spectral_latent_text._segmentation import _HAS_SEVERAL, _OPENS, _attributes, _Characters, _columns
+from spectral_latent_text._segmentation import _attributes, _columns
 
 
 def test_sums_over_the_paths_of_chains_are_those_of_all_paths() -> None:
@@ -168,20 +168,6 @@ def test_new_texts_are_divided_as_those_of_training(space: str) -> None:
     segmenter = Segmenter.train(train)
     assert segmenter.may_join
     assert found_in(segmenter, test) == test
-
-
-def test_what_is_learnt_with_the_settings_of_the_results() -> None:
-    """Features, steps and passes as they were measured: where sentences open in a short text, and what is divided."""
-    segmenter = Segmenter.train(random_texts(13)[:-1])
-    found = _Characters.of("la mare nel lupo. di Nel", segmenter.known, segmenter.may_join)
-    posterior, _ = found.posteriors(segmenter.weights, segmenter.step)
-    opens, has_several = posterior @ _OPENS, posterior @ _HAS_SEVERAL
-    expected = [1.0, 0.0034, 0.0015, 0.0137, 0.0273, 0.9678, 0.0083]
-    np.testing.assert_allclose(opens[[0, 2, 6, 9, 13, 14, 16]], expected, atol=4e-3)
-    np.testing.assert_allclose(
-        has_several[[5, 6, 8, 9, 12, 13, 16]], [0.0, *[0.6291] * 2, *[0.0012] * 2, 0.0, 0.9806], atol=4e-3
-    )
-    assert np.abs(segmenter.weights).sum() == pytest.approx(605.42, rel=1e-2)
 
 
 ITALIAN = LearntTokenisation(frozenset(), Segmenter.train(random_texts(30)))

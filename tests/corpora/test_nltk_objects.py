@@ -1,4 +1,4 @@
-"""NLTK's dependency graphs from and to sentences, there and back and against NLTK's own reader."""
+"""Trees and dependency graphs of NLTK from and to those of the library, and against NLTK's own readers."""
 
 import subprocess
 import sys
@@ -6,14 +6,65 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from nltk.parse import DependencyGraph
 from nltk.parse.dependencygraph import conll_data2
 from nltk.tree import Tree
 
-from spectral_latent.corpora import parse_conllu
+from spectral_latent.constituency.tree import Phrase
+from spectral_latent.corpora import parse_conllu, phrase_from_nltk
 from spectral_latent.dependency import DependencySentence
-from spectral_latent_nltk import sentence_from_nltk, sentence_to_nltk
+from spectral_latent_nltk import phrase_to_nltk, sentence_from_nltk, sentence_to_nltk
 from tests.corpora.annotated import lines_of, sentences
+
+TOKEN = st.text(min_size=1, max_size=5)
+TREES = st.recursive(
+    st.builds(lambda tag, word: Tree(tag, [word]), TOKEN, TOKEN),
+    lambda below: st.builds(Tree, TOKEN, st.lists(below, min_size=1, max_size=4)),
+    max_leaves=20,
+)
+
+
+@given(TREES)
+def test_trees_there_and_back(tree: Tree) -> None:
+    phrase = phrase_from_nltk(tree)
+    assert phrase_to_nltk(phrase) == tree
+    assert list(phrase.words()) == tree.leaves()
+    assert [node.label for node in phrase.nodes() if isinstance(node, Phrase)] == [s.label() for s in tree.subtrees()]
+
+
+def test_depth_is_limited_by_memory_alone() -> None:
+    tree = Tree("NN", ["a"])
+    for _ in range(5_000):
+        tree = Tree("S", [tree])
+    phrase = phrase_from_nltk(tree)
+    assert sum(isinstance(node, Phrase) for node in phrase.nodes()) == 5_001
+    back = phrase_to_nltk(phrase)
+    assert back.label() == "S"
+    while back.label() == "S":
+        (back,) = back
+
+
+@pytest.mark.parametrize(
+    ("tree", "error", "message"),
+    [
+        ("(NN dog)", TypeError, "got str"),
+        (Tree("NP", [("dog", "NN")]), TypeError, r"got tuple \('dog', 'NN'\)"),
+        (Tree("NP", [Tree("NN", [3])]), TypeError, "got int 3"),
+        (Tree(7, ["dog"]), TypeError, "label must be a string, got int 7"),
+        (Tree("NP", []), ValueError, "constituent NP is empty"),
+        (Tree("NN", [""]), ValueError, "constituent NN is empty"),
+        (Tree("NP", ["the", "dog"]), ValueError, "NP has several words"),
+        (Tree("NP", ["the", Tree("NN", ["dog"])]), ValueError, "or words beside phrases"),
+        (Tree("S", [Tree("", [Tree("NN", ["dog"])])]), ValueError, "no label"),
+    ],
+)
+def test_trees_that_are_refused(tree: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        phrase_from_nltk(tree)
+
+
+# Graphs
 
 
 def graph_of(*heads: Any, **changes: Any) -> DependencyGraph:
@@ -26,7 +77,7 @@ def graph_of(*heads: Any, **changes: Any) -> DependencyGraph:
 
 
 @given(sentences())
-def test_there_and_back(sentence: DependencySentence) -> None:
+def test_graphs_there_and_back(sentence: DependencySentence) -> None:
     graph = sentence_to_nltk(sentence)
     assert sentence_from_nltk(graph) == sentence._replace(comments=(), ranges=())
     assert bool(graph.contains_cycle()) == bool(sentence.cycle())
@@ -67,7 +118,7 @@ def test_sentences_without_heads() -> None:
         (DependencyGraph("a A 0\nb B _\nc C 1"), ValueError, r"the addresses \[1, 3\]"),  # NLTK leaves b out
     ],
 )
-def test_errors(graph: Any, error: type[Exception], message: str) -> None:
+def test_graphs_that_are_refused(graph: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         sentence_from_nltk(graph)
 
