@@ -26,5 +26,5 @@ def test_changed_texts_are_read_or_refused(form: str) -> None:
 
 @pytest.mark.parametrize("kind", models.KINDS)
 def test_damaged_models_are_refused_or_give_answers(kind: str, folder: Path) -> None:
-    found = Counter(models.check(kind, case, SEED, folder) for case in range(10))
+    found = Counter(models.check(kind, case, SEED, folder) for case in range(15))
     assert found["refused"] and found["used"]
