@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import Moments
-from spectral_latent.inference import Derivation, n_best_derivations
+from spectral_latent.estimation import FeatureColumns, Moments, Shard, inside_templates, outside_templates
+from spectral_latent.inference import Derivation, SignedLog, n_best_derivations
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.operators.operators import RuleTable
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
@@ -113,6 +113,18 @@ def rules_of(trees: Iterable[Tree]) -> dict[str, list[Rule]]:
             kind, rule = kind_and_rule(node)
             found[kind].add(rule)
     return {kind: sorted(rules) for kind, rules in found.items()}
+
+
+def shard_of(trees: SkeletalTrees, weight: Sequence[float] | None = None) -> Shard:
+    """Make a shard of trees with the features of the core."""
+    features = FeatureColumns.of(inside_templates(trees), outside_templates(trees))
+    return Shard.of(trees, features, None if weight is None else np.array(weight))
+
+
+def partition(values: Iterable[Hashable]) -> tuple[int, ...]:
+    """Number values in the order of their coming: equal for columns that tell the same nodes apart."""
+    first: dict[Hashable, int] = {}
+    return tuple(first.setdefault(value, len(first)) for value in values)
 
 
 def tree_strategy(n_symbols: int = 3, n_terminals: int = 3, max_leaves: int = 5) -> st.SearchStrategy[Tree]:
@@ -364,6 +376,11 @@ def joint(model: Lpcfg, tree: Tree) -> Joint:
             uses.append((kind, rule, at))
     operands = [part for array, (_, _, at) in zip(arrays, uses, strict=True) for part in (array, at)]
     return Joint(np.einsum(*operands, list(range(axes))), uses)
+
+
+def plain(weight: SignedLog) -> np.ndarray:
+    """Convert signs and logarithms to plain numbers."""
+    return np.asarray(weight.sign * np.exp(weight.log))
 
 
 def by_enumeration(model: Lpcfg, tree: Tree) -> float:

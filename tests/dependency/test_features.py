@@ -18,6 +18,7 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.trees import Vocabulary
 from tests.dependency.trees import Heads, children, random_tree
+from tests.oracles import partition
 
 SIDES: list[Side] = ["left", "right"]
 
@@ -89,12 +90,6 @@ def expected(heads: Heads, tags: Sequence[int], words: Sequence[int], first: Sid
 
 
 N_INSIDE = 7
-
-
-def partition(column: Sequence[Any]) -> tuple[int, ...]:
-    """Which rows have equal values: numbered by first occurrence."""
-    numbers: dict[Any, int] = {}
-    return tuple(numbers.setdefault(value, len(numbers)) for value in column)
 
 
 @settings(max_examples=30)

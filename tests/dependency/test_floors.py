@@ -21,6 +21,7 @@ from tests.oracles import (
     children,
     columns,
     kind_and_rule,
+    plain,
     random_lpcfg,
     random_numbers,
 )
@@ -40,10 +41,6 @@ def random_trees(rng: np.random.Generator, n: int, longest: int = 8) -> list[Tre
         return a, over(left), over(size - left)
 
     return [over(int(rng.integers(1, longest + 1))) for _ in range(n)]
-
-
-def numbers(weight: SignedLog) -> np.ndarray:
-    return np.asarray(weight.sign * np.exp(weight.log))
 
 
 def finite(rng: np.random.Generator) -> tuple[ObservableOperators, ObservableOperators]:
@@ -99,7 +96,7 @@ def test_weights_are_those_of_the_definition(seed: int, floor: float, proper: bo
     zeta = mean_inside_vectors(model.operators(), coarse.operators())
     wanted = [by_definition(model, coarse, tree, floor, zeta) for tree in trees]
     found = floored(model, coarse, trees, floor)
-    assert numbers(found) == pytest.approx(np.array(wanted), rel=1e-9)
+    assert plain(found) == pytest.approx(np.array(wanted), rel=1e-9)
     assert (found.sign == 1).all()
 
 

@@ -30,10 +30,11 @@ from spectral_latent.estimation import (
     outside_templates,
 )
 from spectral_latent.estimation._treebank import ColumnStore
-from spectral_latent.inference import tree_weights
+from spectral_latent.estimation.em import towards_mean
+from spectral_latent.inference import expected_counts, tree_weights
 from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
-from tests.oracles import columns, numbers_of, same_numbers
+from tests.oracles import columns, numbers_of, plain, same_numbers, shard_of
 
 SETTINGS = {"n_states": 3, "iterations": 3, "smoothing": 5.0}
 every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
@@ -72,16 +73,10 @@ def sample_columns() -> SkeletalTrees:
     return columns(sample())
 
 
-def shard_of(trees: list[tuple], weight: list[float] | None = None) -> Shard:
-    skeletal = columns(trees)
-    features = FeatureColumns.of(inside_templates(skeletal), outside_templates(skeletal))
-    return Shard.of(skeletal, features, None if weight is None else np.array(weight))
-
-
 @cache
 def whole() -> Treebank:
     """The sample in one shard."""
-    return Treebank.of([shard_of(sample())])
+    return Treebank.of([shard_of(sample_columns())])
 
 
 @cache
@@ -95,7 +90,7 @@ def cut(trees: list[tuple], at: Sequence[int], memory: int = 1 << 28) -> Treeban
     ends = sorted({*(end % len(trees) for end in at), len(trees)} - {0})
     store = ColumnStore(memory)
     for first, end in itertools.pairwise([0, *ends]):
-        store.append(shard_of(trees[first:end]).columns)
+        store.append(shard_of(columns(trees[first:end])).columns)
     return Treebank.of([Shard(columns) for columns in store])
 
 
@@ -105,8 +100,7 @@ def bits(found: Estimate) -> list[bytes]:
 
 
 def weights(operators: ObservableOperators, trees: SkeletalTrees) -> np.ndarray:
-    weight = tree_weights(operators, Forest.of_trees(trees, operators.rules))
-    return weight.sign * np.exp(weight.log)
+    return plain(tree_weights(operators, Forest.of_trees(trees, operators.rules)))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -198,6 +192,17 @@ def test_the_objective_never_falls(name: str, rank: int | None, state_smoothing:
         assert np.median(found.operators.binary.terms) == rank
 
 
+def test_em_starts_with_a_hundredth_of_the_mean_of_states() -> None:
+    """So that no tree of the treebank has probability zero; without iterations, one E-step gives the probabilities."""
+    settings = {"n_states": 3, "smoothing": None}
+    clusters = estimate(whole(), ESTIMATORS["clustering"].with_settings(**settings)).operators
+    start = towards_mean(clusters, 0.01)
+    counts = expected_counts(start, Forest.of_trees(sample_columns(), start.rules)).counts()
+    climbing = ESTIMATORS["clusters-em"].with_settings(**settings, iterations=0, state_smoothing=0.0)
+    found = numbers_of(estimate(whole(), climbing).operators)
+    same_numbers(found, numbers_of(ObservableOperators.probabilities_of(counts)), rtol=1e-9, atol=1e-12)
+
+
 @every_estimator
 def test_priors_reach_every_estimator(name: str) -> None:
     """Trees that begin anywhere, leaf rules with a further terminal, and a rule that no tree has."""
@@ -237,7 +242,7 @@ every_shape = pytest.mark.parametrize("shape", SHAPES)
 
 def learnt_weights(trees: list[tuple], options: Estimator, weight: list[float] | None = None) -> np.ndarray:
     """The weights of trees under the estimate from them, whose numbers are sound."""
-    operators = estimate(Treebank.of([shard_of(trees, weight)]), options).operators
+    operators = estimate(Treebank.of([shard_of(columns(trees), weight)]), options).operators
     for array in (operators.root, operators.leaf, operators.unary, operators.packed.data):
         assert np.isfinite(array).all()
         assert (array >= 0).all() or not operators.probabilities

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 
 import numpy as np
 from hypothesis import given
@@ -10,18 +10,12 @@ from hypothesis import strategies as st
 
 from spectral_latent.estimation import hash_columns, inside_templates, outside_templates, rule_names
 from spectral_latent.estimation._features import parent_rule
-from tests.oracles import children, columns, kind_and_rule, leaves, tree_strategy
+from tests.oracles import children, columns, kind_and_rule, leaves, partition, tree_strategy
 
 treebanks = st.lists(tree_strategy(n_symbols=3, n_terminals=2, max_leaves=10), min_size=1, max_size=6)
 matrices = st.integers(1, 4).flatmap(
     lambda width: st.lists(st.tuples(*[st.integers(-3, 4)] * width), min_size=1, max_size=30)
 )
-
-
-def partition(values: Sequence[Hashable]) -> list[int]:
-    """Each value by the place of its first occurrence: equal for columns that tell the same nodes apart."""
-    first: dict[Hashable, int] = {}
-    return [first.setdefault(value, len(first)) for value in values]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -25,8 +25,6 @@ from spectral_latent.estimation import (
     Treebank,
     estimate,
     find_ranks,
-    inside_templates,
-    outside_templates,
     spectral_moments,
 )
 from spectral_latent.estimation._moments import moments_from_counts
@@ -41,7 +39,7 @@ from spectral_latent.estimation.progress import LoweredStates
 from spectral_latent.inference import collapse, mean_node_counts, sample_trees, tree_weights
 from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.trees import Forest, SkeletalTrees
-from tests.oracles import Lpcfg, columns, dense_of, moments_by_loops, numbers_of
+from tests.oracles import Lpcfg, columns, dense_of, moments_by_loops, numbers_of, shard_of
 from tests.theorems.populations import STRUCTURES, Population, random_model
 
 OPTIONS = Decomposition(scaling=1.0, smoothing=None, cutoff=1e-6)
@@ -134,10 +132,6 @@ def test_pivots_recover_the_parameters_of_a_population(structure: str) -> None:
     counts = pivot_counts(whole.moments(projection), projection, options)
     assert counts.states.tolist() == model.states
     assert error_of(ObservableOperators.probabilities_of(counts), model.operators(probabilities=True)) < 1e-6
-
-
-def shard_of(trees: SkeletalTrees) -> Shard:
-    return Shard.of(trees, FeatureColumns.of(inside_templates(trees), outside_templates(trees)))
 
 
 @pytest.mark.parametrize("scaling", [None, 7.0])

@@ -13,22 +13,14 @@ from hypothesis import strategies as st
 from spectral_latent.estimation import (
     Columns,
     EstimationError,
-    FeatureColumns,
     Shard,
     Treebank,
-    inside_templates,
-    outside_templates,
 )
 from spectral_latent.estimation._treebank import ColumnStore, StoredColumns
 from spectral_latent.operators import Counts
-from tests.oracles import columns, kind_and_rule, numbers_of, post_order, tree_strategy
+from tests.oracles import columns, kind_and_rule, numbers_of, post_order, shard_of, tree_strategy
 
 treebanks = st.lists(tree_strategy(n_symbols=3, n_terminals=3, max_leaves=6), min_size=1, max_size=8)
-
-
-def shard_of(trees: list[tuple]) -> Shard:
-    skeletal = columns(trees)
-    return Shard.of(skeletal, FeatureColumns.of(inside_templates(skeletal), outside_templates(skeletal)))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -51,7 +43,7 @@ def test_counts_are_those_of_nodes(trees: list[tuple]) -> None:
 # Treebanks
 
 
-@pytest.mark.parametrize("shards", [[], [shard_of([])]], ids=["no shards", "an empty shard"])
+@pytest.mark.parametrize("shards", [[], [shard_of(columns([]))]], ids=["no shards", "an empty shard"])
 def test_treebanks_without_trees_are_refused(shards: list[Shard]) -> None:
     with pytest.raises(EstimationError, match="no trees to learn from"):
         Treebank.of(shards)

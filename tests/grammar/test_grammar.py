@@ -10,11 +10,8 @@ import pytest
 
 from spectral_latent.estimation import (
     EstimatorOptions,
-    FeatureColumns,
     Shard,
     Treebank,
-    inside_templates,
-    outside_templates,
 )
 from spectral_latent.files import CompactOperators
 from spectral_latent.grammar import (
@@ -31,7 +28,7 @@ from spectral_latent.inference import SignedLog, check_forest, edge_marginals, i
 from spectral_latent.lexicon import Lexicon, LexiconOptions, WordCounts
 from spectral_latent.operators import Counts
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
-from tests.oracles import Tree, columns, leaves, numbers_of, same_numbers
+from tests.oracles import Tree, columns, leaves, numbers_of, same_numbers, shard_of
 
 S, A, B = 0, 1, 2  # a sentence, and two tags
 TAG_OF_SYMBOL = np.array([-1, 0, 1])
@@ -87,7 +84,7 @@ OPTIONS = GrammarOptions(
 def shards_of(trees: list[Tree], n_shards: int = 1) -> list[Shard]:
     """Trees with the features of the core, dealt out in order."""
     parts = [columns(trees[part[0] : part[-1] + 1]) for part in np.array_split(np.arange(len(trees)), n_shards)]
-    return [Shard.of(part, FeatureColumns.of(inside_templates(part), outside_templates(part))) for part in parts]
+    return [shard_of(part) for part in parts]
 
 
 def training(options: GrammarOptions = OPTIONS, *, unseen: bool = True) -> Training[Grammar]:

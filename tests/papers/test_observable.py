@@ -16,7 +16,7 @@ from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, SkeletalTrees
 from tests.dependency.trees import Heads, children, random_tree
-from tests.oracles import Tree, columns
+from tests.oracles import Tree, columns, plain
 
 Sentence = tuple[tuple[int, ...], Heads]  # words, heads
 K, V = 3, 6
@@ -50,8 +50,7 @@ def s_trees(sentences: Iterable[Sentence]) -> SkeletalTrees:
 
 def estimates(operators: ObservableOperators, sentences: Sequence[Sentence]) -> np.ndarray:
     """p̂ of each sentence."""
-    weight = tree_weights(operators, Forest.of_trees(s_trees(sentences), operators.rules))
-    return weight.sign * np.exp(weight.log)
+    return plain(tree_weights(operators, Forest.of_trees(s_trees(sentences), operators.rules)))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -8,20 +8,15 @@ from hypothesis import strategies as st
 
 from spectral_latent.sequence import Sequences
 from spectral_latent.sequence.conversion import longest_grams, untagged_features
+from tests.oracles import partition
 
 N, K = 3, 2
 strings = st.lists(st.lists(st.integers(0, N - 1), min_size=1, max_size=9), min_size=1, max_size=8)
 Column = list[tuple]
 
 
-def partition(column: Column) -> list[int]:
-    """Which nodes a column tells apart, whatever it calls them."""
-    names: dict[tuple, int] = {}
-    return [names.setdefault(value, len(names)) for value in column]
-
-
 def tells_apart(columns: np.ndarray) -> set[tuple[int, ...]]:
-    return {tuple(partition([(value,) for value in column.tolist()])) for column in columns.T}
+    return {partition(column.tolist()) for column in columns.T}
 
 
 def windows(rows: list[list[int]], first: int, end: int) -> Column:
@@ -34,7 +29,7 @@ def windows(rows: list[list[int]], first: int, end: int) -> Column:
 
 
 def distinct(*columns: Column) -> set[tuple[int, ...]]:
-    return {tuple(partition(column)) for column in columns}
+    return {partition(column) for column in columns}
 
 
 @given(strings, st.integers(1, 4))

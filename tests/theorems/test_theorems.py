@@ -26,7 +26,7 @@ from spectral_latent.estimation.svd import truncated_svd
 from spectral_latent.inference import collapse, inside, marginals, outside, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Forest, SkeletalTrees
-from tests.oracles import Lpcfg, change_basis, cky_forest, figure_2
+from tests.oracles import Lpcfg, change_basis, cky_forest, figure_2, plain
 from tests.theorems.populations import STRUCTURES, Population, Structure, random_model, with_twin
 from tests.theorems.test_consistency import one_hot
 
@@ -47,8 +47,7 @@ def branching() -> Population:
 
 def probabilities(operators: ObservableOperators, population: Population) -> np.ndarray:
     """p̂ of every tree."""
-    weight = tree_weights(operators, Forest.of_trees(population.skeletal, operators.rules))
-    return weight.sign * np.exp(weight.log)
+    return plain(tree_weights(operators, Forest.of_trees(population.skeletal, operators.rules)))
 
 
 def distance(operators: ObservableOperators, population: Population) -> float:
