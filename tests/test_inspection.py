@@ -1,22 +1,17 @@
-"""Descriptions of states have the expected nodes, shares and probabilities of the oracle, and commands show them."""
+"""Descriptions of states have the expected nodes, shares and probabilities of the oracle."""
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent import LatentTagger
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
-from spectral_latent.cli import main
-from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.inference import collapse
 from spectral_latent.inspection import (
     Direction,
@@ -27,10 +22,8 @@ from spectral_latent.inspection import (
 )
 from spectral_latent.inspection.anchors import anchor_plane, anchor_rows, anchor_table, draw_anchors
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
-from spectral_latent.sequence import TaggerOptions
 from spectral_latent.trees import Rules
 from tests.anchors.test_model import sentences
-from tests.conformance.model import contents, write
 
 STATES = [2, 3, 1]
 RULES = Rules(
@@ -93,36 +86,6 @@ def test_shares_and_probabilities_are_those_of_the_model(seed: int) -> None:
     assert dict(described["B"][0].places)["S → A [B]"] == pytest.approx(total / nodes[2, 0])
     assert sum(p for _, p in described["B"][0].places) == pytest.approx(1.0)
     assert dict(described["B"][0].words) == {"y": pytest.approx(1.0)}
-
-
-def asked(path: Path, *arguments: str) -> str:
-    done = CliRunner().invoke(main, ["info", "--states", str(path), *arguments])
-    assert done.exit_code == 0, done.output
-    return done.output
-
-
-def test_the_command_shows_what_is_described(tmp_path: Path) -> None:
-    """A state or a direction in each line, of all symbols or of one; another symbol is an error that names some."""
-    tagged = [[("dogs", "N"), ("bark", "V")], [("cats", "N"), ("sleep", "V")]] * 60
-    path = tmp_path / "model"
-    for estimator, number in (("clustering", "state"), ("spectral", "direction")):
-        LatentTagger.train(tagged, TaggerOptions(EstimatorOptions(estimator, n_states=2))).save(path)  # type: ignore[arg-type]
-        lines = [json.loads(line) for line in asked(path, "--json", "--top", "1").splitlines()]
-        assert all(len(line["words"]) <= 1 for line in lines)
-        of_verbs = [line for line in lines if line["symbol"] == "V"]
-        assert [line[number] for line in of_verbs] == list(range(len(of_verbs)))
-        if estimator == "clustering":
-            assert sum(line["share"] for line in of_verbs) == pytest.approx(1.0)
-        else:
-            assert min(line["singular_value"] for line in lines if line[number] == 0) > 0.0
-        assert asked(path, "--symbol", "V").count("nodes in a tree") == 1 < asked(path).count("nodes in a tree")
-        for name, some in (("XYZ", "N, V"), ("v", "V")):
-            refused = CliRunner().invoke(main, ["info", "--states", str(path), "--symbol", name])
-            assert refused.exit_code == 1 and some in refused.output
-    arrays, table = contents(path)
-    older = {name: x for name, x in arrays.items() if not name.endswith("singular_values")}
-    write(tmp_path / "old", older, table)  # files of older versions have no singular values
-    assert "direction 0" in asked(tmp_path / "old") and "singular" not in asked(tmp_path / "old")
 
 
 @given(seed=st.integers(0, 2**32 - 1))

@@ -231,22 +231,6 @@ def test_arcs_without_annotation_are_not_learnt_from() -> None:
     np.testing.assert_array_equal(posterior(trained([*partly, *blank]), trees), posterior(model, trees))
 
 
-def test_what_is_no_tree_is_refused() -> None:
-    good = DependencySentence.of(["a", "b"], ["X", "Y"]).with_heads((2, 0), ("x", "root"))
-    one = DependencySentence.of(["a"], ["X"])
-    model = trained([good])
-    for bad in (
-        *(one.with_heads(heads, ("x",)) for heads in ((), (2,), (-1,), None)),
-        one._replace(feats=()).with_heads((0,), ("x",)),
-        one._replace(upos=("X", "Y"), xpos=("X", "Y")).with_heads((0,), ("x",)),
-    ):
-        for ask in (lambda trees: RelationModel.learn_from(trees, OPTIONS), lambda trees: named(model, trees)):
-            with pytest.raises(ValueError, match="sentence 2"):
-                ask([good, bad])
-    with pytest.raises(ValueError, match="sentence 2"):
-        RelationModel.learn_from([good, one.with_heads((0,), ("x", "y"))], OPTIONS)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # In the parser
 

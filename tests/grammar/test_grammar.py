@@ -115,25 +115,6 @@ def used(grammar: Grammar, words: str, tags: list[int] | None = None) -> set[tup
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Grammars of sentences
-
-
-def test_leaf_rules_of_a_sentence_are_those_of_its_words(grammar: Grammar) -> None:
-    """With their vectors; besides there are those of any word, of which nothing is known, a thousand times smaller."""
-    sentence = grammar.for_sentences([["ant", "both"], ["ant"]])
-    ant, both, again = sentence.words.word.tolist()
-    assert ant == again != both and sentence.words.any_word not in (ant, both)
-    for operators, whole in ((sentence.coarse, grammar.coarse), (sentence.latent, grammar.operators)):
-        assert operators.rules is not whole.rules and operators.binary is whole.binary
-        assert np.unique(operators.rules.leaf[:, 1]).tolist() == sorted((ant, both, sentence.words.any_word))
-        of_any = (sentence.words.any_word, grammar.lexicon.unknown, 1e-3)
-        for word, terminal, factor in ((ant, 0, 1.0), (both, 4, 1.0), of_any):
-            here, there = (rules.leaf[:, 1] == x for rules, x in ((operators.rules, word), (whole.rules, terminal)))
-            np.testing.assert_array_equal(operators.rules.leaf[here, 0], whole.rules.leaf[there, 0])
-            np.testing.assert_array_equal(operators.leaf[here], factor * whole.leaf[there])
-
-
-# ---------------------------------------------------------------------------------------------------------------------
 # Forests
 
 

@@ -63,23 +63,6 @@ def test_score_surprisal_and_parse_give_one_probability(make: Any) -> None:
     np.testing.assert_allclose([each.total.sum() + each.end for each in found], -logs, rtol=1e-6)
 
 
-def test_the_following_symbols_and_the_end_have_the_shares_of_the_strings_that_go_on() -> None:
-    """p(next | prefix) from all strings with the prefix, which are few enough to be added up."""
-    model = hmm()
-    strings = [list(string) for n in range(1, 13) for string in product("ab", repeat=n)]
-    p = np.exp(model.log_probabilities(strings))
-    for prefix in (["a"], ["a", "b"], ["b", "a", "b"]):
-        n = len(prefix)
-        with_prefix = {True: 0.0, "a": 0.0, "b": 0.0}
-        for string, each in zip(strings, p, strict=True):
-            if string[:n] == prefix:
-                with_prefix[True if len(string) == n else string[n]] += each  # type: ignore[index]
-        total = sum(with_prefix.values())
-        found = model.following(prefix)
-        for symbol in "ab":
-            assert found[symbol] == pytest.approx(with_prefix[symbol] / total, abs=0.02)
-
-
 def test_paths_of_a_tagger_are_all_tag_sequences() -> None:
     """Σ over paths = p(words), and the posteriors of tags are shares of the paths."""
     pairs = [[(symbol, symbol.upper() if at % 2 else "X") for at, symbol in enumerate(string)] for string in STRINGS]

@@ -71,25 +71,6 @@ def test_top_brackets_function_labels_and_traces_change_no_feature(
     )  # what is returned is as given
 
 
-def test_a_parser_is_the_model_named_latent(tmp_path: Path, model: ConstituencyModel) -> None:
-    for name, models in (("own", {"latent": model}), ("other", {"other": model}), ("none", {})):
-        Reranker.train(LISTS, GAINS, models).save(tmp_path / name)
-    other = ConstituencyModel.train(GOLD)
-    assert Reranker.load(tmp_path / "own", parser=model).features.models == {"latent": model}
-    assert Reranker.load(tmp_path / "own", {"latent": model}, parser=other).features.models == {"latent": model}
-    expected = f"its fingerprint is {other.fingerprint[:12]}, not {model.fingerprint[:12]}; give the model of training"
-    for models, parser in ((None, other), ({"latent": other}, model), ({"latent": other}, None)):
-        with pytest.raises(ModelFileError, match=f"the model given as latent is not the one of training: {expected}"):
-            Reranker.load(tmp_path / "own", models, parser=parser)
-    again = tmp_path / "model"
-    model.save(again)
-    assert Reranker.load(tmp_path / "own", parser=ConstituencyModel.load(again)).sizes
-    assert Reranker.load(tmp_path / "none", parser=model).features.models == {}
-    assert Reranker.load(tmp_path / "other", {"other": model}, parser=other).features.models == {"other": model}
-    with pytest.raises(ModelFileError, match="named other"):
-        Reranker.load(tmp_path / "other", parser=model)
-
-
 def test_other_features_and_other_models_are_refused(
     tmp_path: Path, model: ConstituencyModel, reranker: Reranker
 ) -> None:

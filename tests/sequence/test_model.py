@@ -15,7 +15,7 @@ from spectral_latent._names import EstimatorName
 from spectral_latent.automata import WeightedAutomaton
 from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.files import ModelFileError, load_model, save_model
-from spectral_latent.sequence import END, HMMOptions, LatentHMM, LatentTagger, StateTagger, TaggerOptions
+from spectral_latent.sequence import END, HMMOptions, LatentHMM, LatentTagger, TaggerOptions
 from tests.sequence.hmms import all_strings, draw_strings, forward_backward, paths, random_hmm
 
 Corpus = list[list[tuple[str, Hashable]]]
@@ -168,19 +168,6 @@ BAD: list[tuple[Any, Any, str]] = [
 def test_bad_data_are_named(train: Any, data: Any, place: str) -> None:
     with pytest.raises(EstimationError, match=place):
         train(data)
-
-
-def test_bad_requests_are_refused(strings: list[list[int]], with_states: LatentHMM) -> None:
-    spectral = LatentHMM.train(strings, hmm_options())
-    with pytest.raises(ValueError, match="states"):
-        _ = spectral.tagger
-    with pytest.raises(ValueError, match="names"):
-        StateTagger(with_states, ["a", "b", "c"])
-    with pytest.raises(ValueError):
-        spectral.sample(1, np.random.default_rng(0), length=0)
-    for wrong in (EstimatorOptions("anchors"), EstimatorOptions("em", rank=2), EstimatorOptions(smoothing=99.0)):
-        with pytest.raises(ValueError):
-            HMMOptions(wrong)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

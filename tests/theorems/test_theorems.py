@@ -27,7 +27,7 @@ from spectral_latent.inference import collapse, inside, marginals, outside, tota
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.oracles import Lpcfg, change_basis, cky_forest, figure_2, plain
-from tests.theorems.populations import STRUCTURES, Population, Structure, random_model, with_twin
+from tests.theorems.populations import STRUCTURES, Population, random_model, with_twin
 from tests.theorems.test_consistency import one_hot
 
 EXACT = EstimatorOptions(n_states=5, scaling=None, smoothing=None, cutoff=1e-7)
@@ -200,16 +200,6 @@ def test_states_that_are_alike_or_never_reached_are_dropped_without_loss(branchi
     projection, operators = estimated(twins)
     assert projection.lowered == (LoweredStates(0, 5, 4, math.inf), LoweredStates(1, 5, 3, math.inf))
     check(operators, branching)
-
-
-def test_a_symbol_at_roots_alone_has_one_state_without_loss() -> None:
-    """Outside of a root there is nothing: Ω has rank one, whatever the model's states of this symbol."""
-    rules = {"leaf": [(0, 0), (0, 1), (1, 1), (1, 2)], "unary": [], "binary": [(0, 0, 1), (2, 0, 1), (2, 1, 0)]}
-    structure = Structure([[0, 0, 1], [0, 0], [2, 2]], rules, roots=[2])
-    rooted = Population.of(random_model(structure, np.random.default_rng(3)))
-    projection, operators = estimated(rooted)
-    assert projection.states.tolist() == [3, 2, 1]
-    check(operators, rooted)
 
 
 def without_features(trees: SkeletalTrees) -> FeatureColumns:
