@@ -85,7 +85,7 @@ class Estimates(NamedTuple):
             shares = [part.sign * np.exp(part.log - whole.log) for part in of_parts]
         return Estimates.of(np.where(np.isfinite(whole.log), whole.sign, np.nan), shares)
 
-    def doubts(self, n_examples: int) -> Iterator[str]:
+    def list_doubts(self, n_examples: int) -> Iterator[str]:
         """Say how many estimates of so many examples are not sound, and how many examples would do."""
         of_all = f"of {self.value.size} estimates"
         if biased := int((2.0 * np.abs(self.bias) >= self.error).sum()):
@@ -198,7 +198,7 @@ class Jackknife(Generic[Model]):
 
     def _with_caveats(self, found: Estimates) -> Estimates:
         """Add what is to be known about these models and these estimates."""
-        return found._replace(caveats=(*self.caveats, *found.doubts(self._n_examples)))
+        return found._replace(caveats=(*self.caveats, *found.list_doubts(self._n_examples)))
 
 
 def _caveats(whole: Any, parts: Sequence[Any], n_examples: int) -> Iterator[str]:
