@@ -13,8 +13,8 @@ within each of the larger tensors reduce it to `rank` terms (`operators.low_rank
 end before they converge.
 
 `spectral` has the estimator of Cohen et al. (2012, 2013): moments of projections, with the smoothing of slide 25 and
-`cutoff` as the rule of ranks, so that it is consistent.  The grammars of all other presets are trained by EM, which
-starts from the counts of `clusters`.
+`cutoff` as the rule of ranks, so that it is consistent but for `rows`.  The grammars of all other presets are trained
+by EM, which starts from the counts of `clusters`.
 
 docs/accuracy.md has the gain of each step.  The options were chosen on the dev splits of NLTK's treebank sample, alpino
 and cess_esp with several seeds, the binarisations on the first two treebanks with one seed.
