@@ -109,7 +109,8 @@ def telling(results: Sequence[Result]) -> list[dict[str, str]]:
     first, *columns = dict.fromkeys(itertools.chain(*rows))
     kept = [column for column in columns if len({row.get(column, "") for row in rows}) > 1 or len(rows) == 1]
     shown = [first, *(column for column in kept if column not in left_out())]
-    return [{column: row.get(column, "") for column in shown} for row in rows]
+    cells = [{column: row.get(column, "") for column in shown} for row in rows]
+    return [{column: "" if cell == "-" else cell for column, cell in row.items()} for row in cells]
 
 
 def when(results: Sequence[Result]) -> str:
@@ -126,7 +127,7 @@ def results_page(results: Sequence[Result]) -> str:
     by_title: dict[str, list[Benchmark]] = {}
     for benchmark in plan().values():
         by_title.setdefault(benchmark.title, []).append(benchmark)
-    elsewhere = {}
+    elsewhere = {table: ROOT / each.drawn for each in plan().values() if each.drawn for table in each.tables}
     for page, text in _marked().items():
         for rows in (selected(results, request)[0] for request in MARKER.findall(text)):
             if len(rows) == sum(result.table == rows[0].table for result in results):

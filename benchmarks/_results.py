@@ -47,6 +47,7 @@ class Benchmark(NamedTuple):
     keys: how many of the first cells are the key of a row.
     seeds: the seeds that the figures depend on.
     note: what a reader must know of the tables.
+    drawn: the page that draws all rows of the tables; empty if there is none.
     check: how a test runs the benchmark, or a cheap part of it; empty if no test does.
     """
 
@@ -58,6 +59,7 @@ class Benchmark(NamedTuple):
     keys: int = 1
     seeds: Sequence[int] = (0,)
     note: str = ""
+    drawn: str = ""
     check: Mapping[str, Any] = MappingProxyType({})
 
     def missing(self) -> list[str]:

@@ -169,10 +169,10 @@ def annotate(
 ) -> None:
     """Correct trees on a local page, with a parser that learns from each.
 
-    TREES is a file of bracketed trees, which may be absent; accepted trees are written to it at once, and all other
-    text of it stays as it is.  TEXT has the sentences that wait for trees: a tokenised sentence on each line, or raw
+    TREES is a file of bracketed trees, which need not exist; accepted trees are written to it at once, and all other
+    text of it stays as it is.  TEXT has the sentences that wait for trees: one tokenised sentence per line, or raw
     text with --text.  TREES.history keeps what every accepted tree replaced.  The address of the page has a token,
-    without which nobody is answered; SPECTRAL_LATENT_TOKEN sets it.  docs/annotation.md shows the page.
+    which every request needs; SPECTRAL_LATENT_TOKEN sets it.  docs/annotation.md shows the page.
 
     \b
     Examples:
@@ -181,10 +181,10 @@ def annotate(
 
     preset: how the parser is trained, as in `spectral-latent train constituency`.
     functions: whether to learn and suggest function labels, too; by default, if TREES has some.
-    order: the next sentence: the next of TEXT, or, of the first 150 that wait, that with the most or the fewest words
-        for an expected error.
-    annotator: the name that the history has for accepted trees.
-    compare: the trees of another annotator, whose agreement is shown.
+    order: the next sentence: the next of TEXT, or, of the first 150 that wait, the one with the most or the fewest
+        words per expected error.
+    annotator: your name, for the history of accepted trees.
+    compare: show the agreement with the trees of another annotator.
     port: the port of the page; 0 for any free one."""
     from spectral_latent.constituency import preset as preset_of
     from spectral_latent_annotate._history import BusyError

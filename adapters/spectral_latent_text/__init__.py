@@ -24,8 +24,8 @@ PIPELINE = Kind(
     extends="dependency",
     training="""Train a pipeline from raw text to dependency trees, one file for a language.
 
-    It learns to divide text by the comments `# text`, and tags, features and lemmas.  Its parser learns from tags and
-    features as taggers predict them.
+    It learns to divide text from the comments `# text`, and tags, features and lemmas.  Its parser learns from
+    predicted tags and features.
 
     \b
     Example:

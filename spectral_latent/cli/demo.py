@@ -29,8 +29,8 @@ Next: your own text, then your own treebank.
 def demo() -> None:
     """Parse English with a ready model, and train a small parser.
 
-    The trees of the training come from a small known grammar with latent states.  A plain PCFG and a latent PCFG learn
-    from the trees alone.  Both parse other sentences, and so does the known grammar, which no parser can exceed.
+    The training trees come from a small known grammar with latent states.  A plain PCFG and a latent PCFG learn
+    from the trees alone.  Both parse other sentences, and so does the known grammar, which no parser can beat.
 
     \b
     Example:

@@ -57,12 +57,12 @@ def info(
 ) -> None:
     """List the models that come with the library, or show what is in a model file.
 
-    Every command takes the name of a model in this list in place of a file.  Of a MODEL, a table has its kind, sizes,
+    Every command accepts a name in this list instead of a file.  For a MODEL, a table shows its kind, sizes,
     tags or anchors, options, and the record of `train`: the command, what was read, and the figures of --dev.
 
     --states shows what best distinguishes each state or direction of a symbol, with probabilities; see docs/states.md.
     --verify trains MODEL again by its record, from SOURCE or what the record names, and compares both to the last bit;
-    other versions of NumPy and SciPy, and other processors, may make another model, with exit status 1.
+    other versions of NumPy and SciPy, and other processors, may give another model, and exit status 1.
 
     \b
     Examples:
@@ -71,7 +71,7 @@ def info(
       spectral-latent info wsj.model sections/ --verify
 
     states: show the states of the ten most frequent symbols.
-    symbol: show the states of this symbol, as the output writes it.
+    symbol: show the states of this symbol, written as in the output.
     top: the most words, rules and places to show for each state.
     html: write states, rules, and errors on SOURCE on a page.
     verify: train MODEL again from SOURCE, and compare."""

@@ -28,7 +28,7 @@ def label(
     """Give tags to the states of an anchor model.
 
     `spectral-latent info MODEL --states` shows the states.  One label for each anchor makes the model a tagger.  A
-    model with labels keeps those that are not given again.  The last = divides anchor and tag.
+    model with labels keeps those that are not given again.  The last = separates anchor and tag.
 
     \b
     Example:

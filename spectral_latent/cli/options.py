@@ -35,17 +35,15 @@ _AT_LEAST_ONE = click.IntRange(1)
 Count: TypeAlias = Annotated[int, Value(type=_AT_LEAST_ONE, metavar="N")]
 Seed: TypeAlias = Annotated[int, Value("The seed of random starts.", click.IntRange(0), "N")]
 Jobs: TypeAlias = Annotated[
-    int, Value("The number of threads or processes, which does not change the result.", _AT_LEAST_ONE, "N")
+    int, Value("The number of threads or processes; it does not change the result.", _AT_LEAST_ONE, "N")
 ]
 Files: TypeAlias = Annotated[tuple[str, ...], Value(metavar="[FILE]...")]
 Sources: TypeAlias = Annotated[tuple[str, ...], Value(metavar="SOURCE...")]
-InputFormat: TypeAlias = Annotated[_Format | None, Value("The format of FILE.  [default: as name or lines show]")]
-SourceFormat: TypeAlias = Annotated[
-    _Format | None, Value("The format of files that are read.  [default: as name or lines show]")
-]
+InputFormat: TypeAlias = Annotated[_Format | None, Value("The format of FILE.  [default: guessed]")]
+SourceFormat: TypeAlias = Annotated[_Format | None, Value("The format of input files.  [default: guessed]")]
 FromText: TypeAlias = Annotated[bool, Value("FILE is raw text: divide it into sentences and words.")]
 SkipBad: TypeAlias = Annotated[bool, Value("Leave out trees in brackets that cannot be read, and count them.")]
-AsJson: TypeAlias = Annotated[bool, Value("Print JSON, an object on each line.")]
+AsJson: TypeAlias = Annotated[bool, Value("Print JSON, one object per line.")]
 Output: TypeAlias = Annotated[
     Any,
     Value(
@@ -58,9 +56,7 @@ Output: TypeAlias = Annotated[
 Page: TypeAlias = Annotated[Any, Value(type=OutputFile(ending=".html", needs=("jinja2", "pages")), metavar="PAGE")]
 Limit: TypeAlias = Annotated[
     tuple[str, ...],
-    Value(
-        "The largest number of words, CPU seconds or megabytes of a sentence.  [default: as in MODEL]", None, "NAME=N"
-    ),
+    Value("The most words, CPU seconds or megabytes per sentence.  [default: as in MODEL]", None, "NAME=N"),
 ]
 
 SOURCES = "of trees: brackets (*.mrg ...), a file or folder, or nltk:NAME, a treebank of NLTK."
@@ -98,7 +94,7 @@ class Command(click.Command):
                 params.setdefault(str(param.name), param)
                 if each is not function:
                     self._of_kinds.add(str(param.name))
-        text_of_quiet = "Print no messages and progress bars."
+        text_of_quiet = "Print no messages or progress bars."
         quiet = click.Option(["--quiet", "-q"], is_flag=True, expose_value=False, callback=be_quiet, help=text_of_quiet)
         super().__init__(
             name or function.__name__,

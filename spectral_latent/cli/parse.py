@@ -168,9 +168,9 @@ def parse(
 ) -> None:
     """Parse the sentences of FILE or of standard input.
 
-    FILE has a tokenised sentence on each line, or another format of docs/command_line.md; raw text needs --text.
-    A constituency parser prints a tree in brackets for each sentence, a dependency parser CoNLL-U.  Tags that FILE has
-    are obeyed.
+    FILE has one tokenised sentence per line, or another format of docs/command_line.md; raw text needs --text.
+    A constituency parser prints a tree in brackets for each sentence, a dependency parser CoNLL-U.  Tags in FILE are
+    obeyed.
 
     \b
     Examples:
@@ -180,7 +180,7 @@ def parse(
 
     n_best: list up to N trees of each sentence, with scores.
     partial_: the trees of FILE are partly known: complete them.
-    rerank: choose among the 50 best trees by the reranker of this file.
+    rerank: choose among the 50 best trees with the reranker in this file.
     html: draw the trees on a page that ends in .html."""
     form = "text" if text else format_
     as_json = asks_for_json(json_, output)

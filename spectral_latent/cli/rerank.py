@@ -43,7 +43,7 @@ _GOLD = (_LISTS, f"GOLD {SOURCES}", f"GOLD {DEPENDENCY_SOURCES}", PARTS)
 
 _Format: TypeAlias = Annotated[
     Literal["bllip", "trees", "conllu", "json"] | None,
-    Value("The format of LISTS.  [default: as name or lines show]"),
+    Value("The format of LISTS.  [default: guessed]"),
 ]
 _Gold: TypeAlias = Annotated[tuple[str, ...], Value("The right trees, in the order of the lists.", None, "GOLD")]
 _Models: TypeAlias = Annotated[
@@ -56,7 +56,7 @@ _RerankerFile: TypeAlias = Annotated[Any, Value("The file to write.", OutputFile
 def train(lists: str, *, output: _RerankerFile, gold: _Gold, model: _Models = (), format_: _Format = None) -> None:
     """Train a reranker on n-best lists and the right trees.
 
-    Give lists of sentences that neither their parser nor the models learnt from.  RERANKER does not hold the models:
+    Use lists of sentences that neither the parser nor the models learnt from.  RERANKER does not contain the models:
     give the same --model to the commands that use it.
 
     \b
@@ -239,7 +239,7 @@ def _load_reranker(file: str, models: Iterable[str]) -> Reranker:
 
 COMMAND = CommandGroup(
     "rerank",
-    help="""Choose among the trees that a parser gives for each sentence.
+    help="""Choose among the trees that a parser lists for each sentence.
 
     Any parser that writes n-best lists will do.  The choice is by the score and the place of each tree in its list, and
     by the probabilities that latent models of this library (--model) give to it and its parts.

@@ -33,7 +33,7 @@ def score(
     A constituency parser scores trees in brackets, a dependency parser trees in CoNLL-U or CoNLL-X.  The
     output has a line `log|p| TAB sign` for each tree: the natural logarithm of the absolute value of its estimated
     probability, and the sign of the estimate, 1, -1 or 0.  It is -inf (null in JSON) for a tree that the model does not
-    derive, and nan (null in JSON) for a tree beyond the limit of words, of which a warning tells.  JSON has the number
+    derive, and nan (null in JSON) for a tree beyond the limit of words, with a warning.  JSON has the number
     of each tree, after the name of its file if there are several.
 
     \b

@@ -49,8 +49,8 @@ def surprisal(
       spectral-latent surprisal en items.csv --items text --by item --by condition
 
     unit: bits, or nats, which are 1.44 bits.
-    items: the column of text of FILE, a CSV or TSV: sentences, which words with their marks divide, or regions if --by
-      is given; rows come back with characters, words, unseen words and sums.
+    items: the text column of FILE, a CSV or TSV: sentences, or regions of them if --by is given; rows come back with
+      characters, words, unseen words and sums.
     by: a column that is the same in all regions of a sentence."""
     if wrong := items is None and [file for file in files if file.lower().endswith((".csv", ".tsv"))]:
         raise click.UsageError(f"{wrong[0]} is a table; name its column of text by --items")

@@ -51,7 +51,7 @@ def tag(
 ) -> None:
     """Tag the sentences of FILE or of standard input.
 
-    FILE has a tokenised sentence on each line, or another format of docs/command_line.md; raw text needs --text.
+    FILE has one tokenised sentence per line, or another format of docs/command_line.md; raw text needs --text.
     The output is lines of the/DT dog/NN, or for CoNLL-U the same tables with other tags.  For an anchor model, a tag is
     the label of an anchor, or the anchor in capitals if there are no labels.
 

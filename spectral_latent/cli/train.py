@@ -38,9 +38,9 @@ from spectral_latent.cli.sentences import warn_of_raw_text
 from spectral_latent.cli.sources import rooted_sentences, tagged, treebank, untagged
 from spectral_latent.kinds import added_kinds, usual_kind
 
-_SETTINGS = "Settings that go well together; see docs/training.md.  [default: fast]"
+_SETTINGS = "A set of options; see docs/training.md.  [default: fast]"
 _Estimator: TypeAlias = Annotated[
-    EstimatorName | None, Value("The method that finds latent states, in the place of a preset.")
+    EstimatorName | None, Value("The method that finds latent states, instead of a preset.")
 ]
 _NStates: TypeAlias = Annotated[
     int | None, Value("The largest number of latent states of a symbol or a tag.", click.IntRange(1), "M")
@@ -190,7 +190,7 @@ def train_hmm(
 ) -> Any:
     """Train a hidden Markov model on sentences without tags.
 
-    It gives the surprisal of words, and states that have no names.
+    It computes surprisal, and its states have no names.
 
     \b
     Example:
