@@ -286,7 +286,7 @@ LINES: dict[str, tuple[int, int]] = {
     "evaluation": (875, 322),
     "corpora": (2033, 548),  # and tables of separated values, and the raw text of CoNLL-U, which left dependency
     "kinds": (100, 33),  # kinds that other packages add, which are found by entry points
-    "cli": (3406, 522),  # exports for packages on top, training of kinds that they add, facts of ready models
+    "cli": (3402, 522),  # exports for packages on top, training of kinds that they add, facts of ready models
     "__main__": (4, 1),
     "spectral_latent_annotate": (1962, 502),  # names imported on use; several files to suggest from
     "spectral_latent_nltk": (778, 390),  # conversions of the objects of NLTK came from corpora
