@@ -57,7 +57,7 @@ def every_tree(gains: dict[tuple[int, int, int], float], words: list[str]) -> di
 
 @st.composite
 def sentences(draw: st.DrawFn) -> tuple[list[str], dict[tuple[int, int, int], float]]:
-    n = draw(st.integers(1, 5))
+    n = draw(st.integers(1, 4))
     spans = [(i, j, c) for i in range(n) for j in range(i + 1, n + 1) for c in range(len(CHAINS))]
     kept = draw(st.lists(st.sampled_from(spans), unique=True))
     gain = st.floats(-1, 1, allow_subnormal=False)

@@ -220,7 +220,7 @@ def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty(mo
 
 
 def test_arcs_without_annotation_are_not_learnt_from() -> None:
-    trees = draw(4, 40)
+    trees = draw(4, 20)
     partly = [
         tree._replace(relations=tuple("_" if name == "any" else name for name in tree.relations)) for tree in trees
     ]
