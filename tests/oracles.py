@@ -383,6 +383,12 @@ def plain(weight: SignedLog) -> np.ndarray:
     return np.asarray(weight.sign * np.exp(weight.log))
 
 
+def mixed(state: int, value: int) -> int:
+    """Mix a value into a hash of 64 bits."""
+    product = (state ^ value) * 0x9E3779B97F4A7C15 % 2**64
+    return product ^ product >> 29
+
+
 def by_enumeration(model: Lpcfg, tree: Tree) -> float:
     """Compute p(r_1 ... r_N) = Σ_h p(r_1 ... r_N, h_1 ... h_N), equation 2."""
     return float(joint(model, tree).p.sum())

@@ -25,6 +25,7 @@ from spectral_latent.lexicon import buckets, signatures
 from spectral_latent.lexicon.buckets import hash_name
 from spectral_latent.trees import FloatArray
 from tests.dependency.trees import children, random_tree
+from tests.oracles import mixed
 
 OPTIONS = DependencyOptions(estimator=EstimatorOptions(n_states=2))
 WORDS = ["Ada", "bob", "cob", "dogs", "cogs", "eats", "is", "of"]
@@ -90,11 +91,6 @@ def properties(tree: DependencySentence, d: int) -> dict[str, int]:
         of_word = attributes(tree, word or 0)
         found |= {f"{kind} {name}": ROOT if word == 0 else value for kind, value in of_word.items()}
     return found
-
-
-def mixed(state: int, value: int) -> int:
-    product = (state ^ value) * 0x9E3779B97F4A7C15 % 2**64
-    return product ^ product >> 29
 
 
 def side_of(head: int, word: int) -> int:

@@ -98,6 +98,7 @@ def test_the_first_word_of_a_sentence_may_be_known_in_lower_case() -> None:
     assert lexicon.terminals_of(["The", "The", "DOG"]).tolist() == [0, capitalised, shared]
     assert lexicon.terminals_of(["Dog"]).tolist() == [2]  # as it was written comes first
     assert lexicon.terminals_of(["DOG"]).tolist() == [1]
+    assert Lexicon(["the"]).are_known(["The", "zthe"]).tolist() == [True, False]
 
 
 def test_brackets_are_known_in_either_spelling() -> None:

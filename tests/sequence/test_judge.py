@@ -19,7 +19,7 @@ from spectral_latent.lexicon.spelling import character_classes, without_runs
 from spectral_latent.sequence import LatentTagger, TaggerOptions, preset, train_and_tag
 from spectral_latent.sequence.decoding import tag_matrix, tag_parts
 from spectral_latent.sequence.judge import _TEMPLATES, TagChoices, TagEvidence, TagModel
-from tests.dependency.test_relations import mixed
+from tests.oracles import mixed
 
 OPTIONS = TaggerOptions(EM(Clusters(2)), judge=JudgeOptions(folds=2, penalty=0.1))
 WORDS = [["a", "b"], [], ["c"]]

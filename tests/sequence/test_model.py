@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
@@ -76,8 +77,11 @@ def test_posteriors_given_known_tags_are_those_of_the_ways_to_tag(known: list[An
     )  # joint ones are scaled to sum to one
     (best, log), *_ = model.paths(sentence, 1, known)
     assert tuple(best) == ways[int(share.argmax())] and log == pytest.approx(np.log(share.max()), abs=1e-5)
-    drawn = model.draw(sentence, np.random.default_rng(0), known)
-    assert tuple(drawn) in ways
+    rng, n = np.random.default_rng(0), 300
+    drawn = Counter(tuple(model.draw(sentence, rng, known)) for _ in range(n))
+    assert set(drawn) <= set(ways)
+    for way, p in zip(ways, share, strict=True):
+        assert abs(drawn[way] / n - p) <= 4.5 * np.sqrt(p / n)
 
 
 def test_unknown_tags_are_those_that_a_first_tagger_finds() -> None:
