@@ -71,10 +71,10 @@ class Prefixes(NamedTuple):
 
         Raises ValueError for another unit.
 
-        >>> prefixes = Prefixes(np.log([1.0, 0.25, 0.125]), np.log([0.5, 0.125]), np.log(0.125))
+        >>> prefixes = Prefixes(np.log([1.0, 0.25, 0.125]), np.log([0.5, 0.125]), np.log(0.0625))
         >>> surprisal = prefixes.surprisal("bits", seen=np.array([True, True]))
         >>> surprisal.total, surprisal.lexical, surprisal.syntactic, surprisal.sentence
-        (array([2., 1.]), array([1., 0.]), array([1., 1.]), 3.0)
+        (array([2., 1.]), array([1., 0.]), array([1., 1.]), 4.0)
         """
         base = _base(unit)
         before, after = self.words[:-1], self.words[1:]

@@ -15,17 +15,13 @@ from spectral_latent.constituency import (
     ConstituencyOptions,
     Constituent,
     Phrase,
-    PhraseConstraints,
     clean,
     preset,
-    unknown_phrase,
 )
 from spectral_latent.constituency.tree import list_constituents
 from spectral_latent.corpora import constituency_trees, parse_brackets
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import score_brackets
-from spectral_latent.grammar import Limits
-from spectral_latent.model import Partial
 from spectral_latent.operators import ObservableOperators
 
 SENTENCES = """
@@ -105,19 +101,6 @@ MEMBERS = [
     ConstituencyOptions(estimator=EstimatorOptions("anchors", n_states=2)),
     ConstituencyOptions(estimator=EstimatorOptions("anchors-em", n_states=2, iterations=1)),
 ]
-
-
-def test_sentences_do_not_depend_on_their_batch(model: ConstituencyModel) -> None:
-    """Two grammars give up sentences of different lengths, and some sentences have constraints."""
-    (member,) = model.members
-    both = ConstituencyModel(tuple(member.with_limits(Limits(max_words=most)) for most in (1, 3)))
-    every = [unknown_phrase(("dog",) * n) for n in (5, 4, 5, 2, 4, 3, 5, 1)]
-    every += [Partial(("dog",) * n, PhraseConstraints([(0, min(n, 2))], [(1, 3)][: n // 3])) for n in (5, 3, 2, 1)]
-    with pytest.warns(RuntimeWarning, match="its limit, and has no parse"):
-        for of_batch in (every[:8], every[::-1]):
-            alone = [both.parse_nbest(words, 2, constraints=constraints) for words, constraints in of_batch]
-            assert list(both.parse_all(of_batch, 2)) == alone
-            assert {parses[0].is_fallback for parses in alone} == {False, True}
 
 
 @pytest.mark.slow

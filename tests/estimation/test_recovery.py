@@ -32,14 +32,13 @@ from spectral_latent.estimation._recovery import (
     feature_rows,
     pivot_counts,
     recover_counts,
-    recover_maps,
     state_maps,
 )
 from spectral_latent.estimation.progress import LoweredStates
 from spectral_latent.inference import collapse, mean_node_counts, sample_trees, tree_weights
 from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.trees import Forest, SkeletalTrees
-from tests.oracles import Lpcfg, columns, dense_of, moments_by_loops, numbers_of, shard_of
+from tests.oracles import Lpcfg, columns, dense_of, moments_by_loops, numbers_of
 from tests.theorems.populations import STRUCTURES, Population, random_model
 
 OPTIONS = Decomposition(scaling=1.0, smoothing=None, cutoff=1e-6)
@@ -79,19 +78,6 @@ def test_the_parameters_of_a_population_are_recovered(number: int) -> None:
     maps = [SimpleNamespace(sigma=np.ones(m)) for m in model.states]
     counts = recover_counts(moments, Projection([], maps, model.states, model.states, options), options)
     assert error_of(ObservableOperators.probabilities_of(counts), model) < 1e-9
-
-
-def test_a_symbol_whose_shares_would_be_negative_gets_its_pivots() -> None:
-    """A treebank far from any factored model."""
-    trees = columns([(0, (1, 0), (1, 1)), (0, (1, 1), (1, 0)), (0, (0, (1, 0), (1, 1)), (1, 2))] * 60)
-    shard = shard_of(trees)
-    options = EstimatorOptions(n_states=4)
-    projection = Projection.learn([shard], options)
-    moments = spectral_moments(Treebank.of([shard]), projection)
-    for a, maps in enumerate(recover_maps(moments, projection, options)):
-        assert maps.gamma.min() > 0
-        assert maps.gamma.sum() == pytest.approx(1.0)
-        assert maps.inside.shape == maps.outside.shape == (len(maps.gamma), projection.states[a])
 
 
 # ---------------------------------------------------------------------------------------------------------------------

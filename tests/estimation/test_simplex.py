@@ -85,14 +85,6 @@ def test_anchors_are_the_corners_of_the_hull(seed: int, k: int, more: int, unit:
         assert sorted(mixtures[order][found].argmax(axis=1)) == list(range(k))
 
 
-def test_ties_are_broken_by_frequency_and_then_by_order() -> None:
-    rows = np.array([[1.0, 0.0], [0.0, -1.0], [0.6, 0.8], [-1.0, 0.0], [0.0, 1.0]])
-    assert anchors(rows, np.array([1.0, 2.0, 1.0, 2.0, 2.0]), 2).tolist() == [1, 3]
-    assert anchors(rows, np.ones(5), 2).tolist() == [0, 1]
-    turned = rows @ np.array([[0.6, 0.8], [-0.8, 0.6]])  # lengths are now equal up to rounding only
-    assert anchors(turned, np.array([1.0, 2.0, 1.0, 2.0, 2.0]), 2).tolist() == [1, 3]
-
-
 def test_there_are_no_more_anchors_than_dimensions_and_at_least_one() -> None:
     rows = np.array([[1.0, 1.0], [2.0, 2.0], [2.0, 2.0 + 1e-5]])
     assert anchors(rows, np.ones(3), 5).tolist() == [2, 1]

@@ -1,12 +1,9 @@
 """Rerankers as they are trained, saved and applied."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from spectral_latent.constituency import ConstituencyModel, Phrase
-from spectral_latent.files import ModelFileError
 from spectral_latent.grammar import Limits
 from spectral_latent.reranking import (
     Candidate,
@@ -69,23 +66,6 @@ def test_top_brackets_function_labels_and_traces_change_no_feature(
     assert reranker.rescore(lists)[0].candidates[0].tree == annotated(
         tree("VB", "cats")
     )  # what is returned is as given
-
-
-def test_other_features_and_other_models_are_refused(
-    tmp_path: Path, model: ConstituencyModel, reranker: Reranker
-) -> None:
-    with pytest.raises(ValueError):
-        Reranker(CandidateFeatures(has_heads=False, n_scores=1), reranker.choice)
-    for name in ("base", "a:b", ""):
-        with pytest.raises(ValueError):
-            CandidateFeatures.train(LISTS, {name: model})
-    reranker.save(tmp_path / "file")
-    for models in ({"b": model}, {"latent": model, "b": model}):
-        with pytest.raises(ModelFileError, match="named"):
-            Reranker.load(tmp_path / "file", models)
-    nothing = NBest.of([], words=["dogs"])
-    np.testing.assert_array_equal(reranker.rerank([LISTS[0], nothing]), [1, -1])
-    assert reranker.rescore([nothing]) == [nothing] and len(reranker.rank(nothing)) == 0
 
 
 def test_latent_features_of_phrases_are_of_scores_and_posteriors(model: ConstituencyModel) -> None:

@@ -158,35 +158,6 @@ def test_theorem_2_the_operators_are_the_model_in_the_basis_of_the_projections(p
         assert found.to_dense() == pytest.approx(full, rel=1e-8, abs=1e-9 * np.abs(full).max())
 
 
-def test_equations_17_to_20_moments_are_the_model_seen_through_the_projections(population: Population) -> None:
-    """With z = Z Σ⁻¹, so that K here is Σ⁻ᵀ K of the paper, and E[y zᵀ] the identity."""
-    model = population.model
-    projection = population.projection(EXACT)
-    projected = population.projected(projection)
-    g, k = bases_of(population, projected.y), bases_of(population, projected.z)
-    moments = population.moments(projection)
-    gamma = [
-        population.states[nodes, :m].sum(axis=0) / population.states[nodes].sum()
-        for m, nodes in zip(model.states, population.skeletal.nodes_by_symbol(), strict=True)
-    ]
-    close = {"rel": 1e-8, "abs": 1e-9}
-    for tensor, (a, b, c) in zip(moments.binary, sorted(model.t), strict=True):
-        expected = np.einsum("h,ih,hjk,yj,zk->iyz", gamma[a], k[a], model.t[a, b, c], g[b], g[c])  # 17
-        assert tensor.to_dense()[1:, 1:, 1:] / moments.count[a] == pytest.approx(expected, **close)
-    for matrix, (a, b) in zip(moments.unary, sorted(model.u), strict=True):
-        expected = k[a] * gamma[a] @ model.u[a, b] @ g[b].T
-        assert matrix[1 : model.states[a] + 1, 1 : model.states[b] + 1] / moments.count[a] == pytest.approx(
-            expected, **close
-        )
-    for vector, (a, x) in zip(moments.leaf, sorted(model.q), strict=True):
-        assert vector[1 : model.states[a] + 1] / moments.count[a] == pytest.approx(
-            k[a] @ (gamma[a] * model.q[a, x]), **close
-        )
-    for a, m in enumerate(model.states):
-        assert g[a] * gamma[a] @ k[a].T == pytest.approx(np.eye(m), **close)  # 19
-        assert moments.root[a, 1 : m + 1] / moments.n_trees == pytest.approx(g[a] @ model.pi[a], **close)  # 20
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # The conditions, and what happens where they fail
 
