@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from spectral_latent.model import Partial
+from tests.conformance.treebank import WORDS
 from tests.identities.subjects import ROWS, SENTENCES, SUBJECTS, UNPRUNED, Parts, Subject
 
 MANY = 10_000
@@ -166,10 +167,11 @@ def test_constraints_filter_the_trees(subject: Subject, words: list[str]) -> Non
 
 @by_subject
 def test_samples_have_the_probabilities_of_inputs(subject: Subject) -> None:
-    """Of 800 samples, the shares of short inputs differ from p by at most 4.5 standard errors."""
+    """All words are known; of 800 samples, the shares of short inputs differ from p by at most 4.5 standard errors."""
     n = 800
     drawn = subject.model.sample(n, np.random.default_rng(3))
     counts = Counter(tuple(subject.words(tree)) for tree in drawn)
+    assert {word for words in counts for word in words} <= {word for words in WORDS.values() for word in words}
     common = [words for words, count in counts.most_common(8) if len(words) <= 5]
     logs = subject.model.log_probabilities([subject.given(words) for words in common])
     for words, log in zip(common, logs, strict=True):
