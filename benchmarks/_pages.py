@@ -96,7 +96,7 @@ def _section(
         names = " ".join(benchmark.name for benchmark in benchmarks if table in benchmark.tables)
         if table in elsewhere:
             page = elsewhere[table].relative_to(ROOT)
-            parts += [f"{caption} (`{names}`; [the table](../{page}))\n"]
+            parts += [f"{caption} (`{names}`; [shown here](../{page}))\n"]
         elif rows:
             parts += [f"{caption} (`{names}`; {when(rows)})\n", markdown(cells(rows))]
     parts += [f"{benchmark.note.strip()}\n" for benchmark in benchmarks if benchmark.note]
