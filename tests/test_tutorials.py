@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 from spectral_latent.evaluation import many_to_one
-from spectral_latent.inspection import NamedOperators
-from spectral_latent.plotting import plot_spectra
 from tests.documents import ROOT
 
 
@@ -43,20 +41,6 @@ def test_an_english_parser() -> None:
     assert 0.3 < posterior["NP"] < 0.7  # the man with the telescope
     assert [bar.get_width() for bar in ran["bars"]] == [p for _, p in ran["posteriors"]]
     assert {"was", "were"} < {word for word, _ in max(ran["states"], key=lambda state: state.share).words}
-
-
-def test_plots_show_what_a_model_holds() -> None:
-    ran = run("tutorial_english")
-    named: NamedOperators = ran["small"].named_operators
-    lines = ran["spectra"].get_lines()
-    for symbol, line, hollow in zip(["NP", "VP", "NN"], lines[::2], lines[1::2], strict=True):
-        assert line.get_ydata().tolist() == named.spectrum(symbol)
-        m = named.operators.states[named.symbols.index(symbol)]
-        assert hollow.get_ydata().tolist() == named.spectrum(symbol)[m:]
-    for trace, line in zip(ran["traces"].values(), ran["objectives"].get_lines(), strict=True):
-        np.testing.assert_allclose(line.get_ydata(), np.array(trace) - trace[0])
-    with pytest.raises(ValueError, match="no singular values of 'XYZ'"):
-        plot_spectra(named, ["XYZ"])
 
 
 def test_a_garden_path() -> None:

@@ -109,7 +109,7 @@ def with_record(model: Path, file: Path, **changes: Any) -> Path:
     ("kind", "options"),
     [
         ("constituency", ["--n-states", "2", "--seed", "3", "--preset", "clusters"]),
-        ("constituency", ["--estimator", "em"]),
+        ("constituency", ["--estimator", "em", "--n-states", "2"]),
         ("dependency", ["--column", "xpos"]),
         ("pipeline", ["--n-states", "2"]),
         ("tagger", ["--column", "xpos", "--estimator", "spectral"]),

@@ -24,6 +24,7 @@ def test_changed_texts_are_read_or_refused(form: str) -> None:
     assert found["refused"] and found["read"]
 
 
+@pytest.mark.slow  # tests of conformance damage each part of each kind in turn
 @pytest.mark.parametrize("kind", models.KINDS)
 def test_damaged_models_are_refused_or_give_answers(kind: str, folder: Path) -> None:
     found = Counter(models.check(kind, case, SEED, folder) for case in range(15))
