@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spectral_latent.corpora import DividedText
 from spectral_latent.dependency import BLANK, DependencySentence
 from spectral_latent.estimation import Progress
 from spectral_latent.files import ModelFileError, read
 from spectral_latent.files import write as write_parts
 from spectral_latent.grammar import Limits
-from spectral_latent_text import Lemmatiser, TextPipeline, _columns
+from spectral_latent_text import Lemmatiser, Segmenter, TextPipeline, _columns
 from spectral_latent_text._columns import learn_columns, learn_lemmas, with_columns
 from spectral_latent_text._lemmas import _apply, _script_of
 from tests.conformance.model import contents, write
@@ -65,9 +67,13 @@ def sentences() -> list[DependencySentence]:
     return found
 
 
-def test_bare_words_get_all_columns(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def model() -> TextPipeline:
     with pytest.warns(UserWarning, match="no sentence has a comment"):
-        model = TextPipeline.train(sentences())
+        return TextPipeline.train(sentences())
+
+
+def test_bare_words_get_all_columns(model: TextPipeline, tmp_path: Path) -> None:
     assert [tagger.tagset for tagger in model.taggers] == ["upos", "feats"]  # there are no tags in xpos
     model.save(tmp_path / "model")
     bare = DependencySentence.of(["horses", "sleep"])
@@ -81,11 +87,21 @@ def test_bare_words_get_all_columns(tmp_path: Path) -> None:
             (2, 0),
             ("nsubj", "root"),
         )
-    with pytest.warns(RuntimeWarning, match="its limit"):
-        flat = model.with_limits(Limits(max_words=1)).parse(bare).tree
-    assert (flat.heads, flat.lemmas, flat.upos) == ((0, 1), ("horse", "sleep"), ("NOUN", "VERB"))
     given = bare._replace(lemmas=("equus", "_"), feats=("_", "Tense=Past"))  # what is given stays
     assert model.parse(given).tree[1:5] == (("equus", "_"), ("NOUN", "VERB"), ("_", "_"), ("_", "Tense=Past"))
+
+
+def test_a_sentence_beyond_its_limits_has_tags_and_lemmas(model: TextPipeline) -> None:
+    with pytest.warns(RuntimeWarning, match="its limit"):
+        flat = model.with_limits(Limits(max_words=1)).parse(DependencySentence.of(["horses", "sleep"])).tree
+    assert (flat.heads, flat.lemmas, flat.upos) == ((0, 1), ("horse", "sleep"), ("NOUN", "VERB"))
+
+
+def test_texts_are_divided_as_learnt_or_by_rules(model: TextPipeline) -> None:
+    texts = [DividedText("a b.", [(0, 3, ("a b",)), (3, 4, (".",))], [1])] * 9
+    found = replace(model, segmenter=Segmenter.train(texts)).tokenisation
+    assert [token.word for token in found.words("a b.")] == ["a b", "."]
+    assert [token.word for token in model.tokenisation.words("a b.")] == ["a", "b", "."]
 
 
 def _renamed(value: Any, names: dict[str, str]) -> Any:
@@ -97,10 +113,9 @@ def _renamed(value: Any, names: dict[str, str]) -> Any:
     return names.get(value, value) if isinstance(value, str) else value
 
 
-@pytest.mark.filterwarnings("ignore:no sentence has a comment")
-def test_names_of_a_model_cannot_add_lines_or_columns(tmp_path: Path) -> None:
+def test_names_of_a_model_cannot_add_lines_or_columns(model: TextPipeline, tmp_path: Path) -> None:
     path = tmp_path / "model"
-    TextPipeline.train(sentences()).save(path)
+    model.save(path)
     arrays, settings = contents(path)
 
     def load(changed: dict[str, Any]) -> TextPipeline:
@@ -128,8 +143,7 @@ def test_names_of_a_model_cannot_add_lines_or_columns(tmp_path: Path) -> None:
                 json.loads(json.dumps(settings))
                 | {"lemmas": settings["lemmas"] | {"scripts": [spoilt.format(n) for n in range(n_scripts)]}}
             )
-    model = load(settings)
-    assert model.parse(DependencySentence.of(["dogs", "sleep"])).tree.lemmas == ("dog", "sleep")
+    assert load(settings).parse(DependencySentence.of(["dogs", "sleep"])).tree.lemmas == ("dog", "sleep")
 
 
 @given(st.text(max_size=5), st.text(max_size=5) | st.text("a", min_size=199, max_size=250))
@@ -167,6 +181,7 @@ def test_equal_columns_share_a_tagger() -> None:
         (f"tagger of FEATS, {len({value for each in twice for value in each.feats})} values,", 3, 3),
     ]
     assert [tagger.tagset for tagger in taggers] == ["upos xpos", "feats"]
+    assert all(tagger.named_operators.operators.states.max() == 1 for tagger in taggers)  # small and fast
     assert all(each.upos == each.xpos for each in tagged)
     filled = with_columns([twice[0]._replace(xpos=(BLANK, BLANK)), twice[1]._replace(upos=("X", BLANK))], taggers)
     assert [each.xpos for each in filled] == [twice[0].upos, twice[1].upos]

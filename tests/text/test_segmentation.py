@@ -18,7 +18,7 @@ from spectral_latent.sequence import chain_sums
 from spectral_latent.tokenisation import FINAL
 from spectral_latent_text import LearntTokenisation, Segmenter
 from spectral_latent_text._columns import learn_segmenter
-from spectral_latent_text._segmentation import _attributes, _columns
+from spectral_latent_text._segmentation import _OPENS, _SIZE, _TRAITS, _attributes, _Characters, _columns
 
 
 def test_sums_over_the_paths_of_chains_are_those_of_all_paths() -> None:
@@ -168,6 +168,20 @@ def test_new_texts_are_divided_as_those_of_training(space: str) -> None:
     segmenter = Segmenter.train(train)
     assert segmenter.may_join
     assert found_in(segmenter, test) == test
+
+
+def test_sentences_open_by_features_of_their_own() -> None:
+    """The other traits of a character have other features: a weight for them opens no sentence."""
+    found = _Characters.of("la mare. di Roma", np.zeros(0, dtype=np.int64), may_join=True)
+    at = 9  # of the sentence after the stop
+    weights = np.zeros((_TRAITS.shape[1], _SIZE))
+    weights[-1][found.of_sentences[at]] = 3.0
+    opens = found.posteriors(weights, np.zeros((12, 12)))[0] @ _OPENS
+    plain = found.posteriors(0 * weights, np.zeros((12, 12)))[0] @ _OPENS
+    assert opens[at] > plain[at] + 0.2
+    weights = np.zeros_like(weights)
+    weights[:-1, np.setdiff1d(found.of_sentences, found.buckets)] = 3.0
+    np.testing.assert_allclose(found.posteriors(weights, np.zeros((12, 12)))[0] @ _OPENS, plain)
 
 
 ITALIAN = LearntTokenisation(frozenset(), Segmenter.train(random_texts(30)))
