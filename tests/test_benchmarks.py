@@ -162,23 +162,6 @@ def test_imports(name: str) -> None:
     assert load(name).__doc__
 
 
-def test_accuracy_of_arcs_and_tags(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = [("dogs", "NOUN", 2, "nsubj"), ("bark", "VERB", 0, "root"), ("loudly", "ADV", 2, "advmod")]
-    rows = (f"{i}\t{w}\t_\t{u}\t_\t_\t{h}\t{r}\t_\t_\n" for i, (w, u, h, r) in enumerate(words, start=1))
-    (file := tmp_path / "small.conllu").write_text(("".join(rows) + "\n") * 20)
-    sources = ["--train", str(file), "--evaluate", f"small={file}"]
-    for task, column, more in (("dependencies", "LAS", []), ("tags", "accuracy", ["--column", "upos"])):
-        load("accuracy").main([task, *sources, "--models", "fast", *more])
-        (found,) = tables_in(capsys.readouterr().out)
-        assert [(row["model"], row["text"], row[column], row["±"]) for row in found] == [
-            ("fast", "small", "100.0", "0.0")
-        ]
-    load("accuracy").main(["columns", *sources, "--given", "words", "text"])
-    (found,) = tables_in(capsys.readouterr().out)
-    assert [(row["given"], row["Tokens"]) for row in found] == [("words", "100.0"), ("text", "100.0")]
-    assert found[0]["LAS"] == "100.0"
-
-
 def test_new_figures_stand_beside_recorded_ones(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

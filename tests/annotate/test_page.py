@@ -167,24 +167,3 @@ def test_a_tree_is_corrected_by_clicks_and_keys_and_accepted(page: Page) -> None
     page.browser.find_element("id", "previous").click()
     page.wait_for("sentence 1")
     assert page.tree() == wanted and "accepted" in page.browser.find_element("id", "progress").text
-
-
-def test_a_phrase_is_attached_elsewhere(page: Page) -> None:
-    high = "(S (NP (DT the) (NN dog)) (VP (VB saw) (NP (DT a) (NN cat)) (PP (IN in) (NP (DT the) (NN garden)))))"
-    page.browser.execute_script(
-        "const read = s => JSON.parse(s); tree = fromList(read(arguments[0])); history = []; chosen = []; draw()",
-        '["S",["NP",["DT","the"],["NN","dog"]],["VP",["VB","saw"],["NP",["NP",["DT","a"],["NN","cat"]],'
-        '["PP",["IN","in"],["NP",["DT","the"],["NN","garden"]]]]]]',
-    )
-    page.click(5, 8, "PP")
-    page.press("a")
-    page.click(2, 8, "VP")
-    assert page.tree().bracketed() == high.replace("(NP (DT a) (NN cat))", "(NP (NP (DT a) (NN cat)))")
-    page.click(3, 5, "NP")
-    page.press("s")
-    assert page.tree().bracketed() == high
-
-
-def parse_one(text: str) -> Phrase:
-    (tree,) = parse_brackets(text)
-    return tree

@@ -1,4 +1,4 @@
-"""`spectral-latent evaluate` and `spectral-latent demo`."""
+"""`spectral-latent evaluate`."""
 
 from __future__ import annotations
 
@@ -52,17 +52,6 @@ def test_perplexity_is_that_of_the_probabilities(run: Run, files: Path, kind: st
     assert found["perplexity"] == pytest.approx(np.exp(-log[possible].sum() / n_words))
     assert found["impossible"] == (~possible).sum()
     assert {*found} - {*plain} == {"perplexity", "impossible"}
-
-
-@pytest.mark.slow  # also run on the wheel, and with the lowest versions
-def test_demo(run: Run) -> None:
-    result = run("demo", "-q")
-    assert (result.exit_code, result.stderr) == (0, "")
-    english, trained, following = result.stdout.split("\n\n")[-3:]
-    assert "parse en" in following and "was" in english
-    rows = [line.split() for line in trained.splitlines()[2:5]]
-    plain, spectral, truth = (float(next(cell for cell in row if cell[0].isdigit())) for row in rows)
-    assert plain + 5 < spectral < truth
 
 
 def test_tags_of_known_unknown_and_foreign_words(run: Run, tagger: Path, taggings: Path, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from spectral_latent.corpora.sources import in_conllu
 from spectral_latent.corpora.text import decode
 from spectral_latent.reranking import NBestFormat, parse_nbest, write_nbest
 
-__all__ = ["FORMATS", "check", "check_content"]
+__all__ = ["FORMATS", "check"]
 
 TREES = """( (S (NP-SBJ (PRP They)) (VP (VBD left) (NP (DT the) (JJ old) (NN house)) (-NONE- *T*-1)) (. .)) )
 (S (NP (NNS dogs) (PRN (-LRB- -LRB-) (NNS pets) (-RRB- -RRB-))) (VP (VBP bark)))
@@ -130,20 +130,17 @@ def changed(rng: random.Random, text: str) -> bytes:
 
 
 def check(name: str, case: int, seed: int) -> str:
-    """Read a changed text, or a few changed lines of it, as `check_content` does."""
+    """Read a changed text, or a few changed lines of it: "refused" or "read".
+
+    Raises AssertionError or any other error at a fault of a reader."""
+    form = FORMATS[name]
     rng = random.Random(f"{seed}:{name}:{case}")
-    lines = FORMATS[name].text.splitlines(keepends=True)
+    lines = form.text.splitlines(keepends=True)
     if rng.random() < 0.7:
         first = rng.randrange(len(lines))
         lines = lines[first : first + rng.randint(1, 3)]
-    return check_content(name, changed(rng, "".join(lines)))
-
-
-def check_content(name: str, content: bytes) -> str:
-    """Read a text: "refused" or "read".  Raises AssertionError or any other error at a fault of a reader."""
-    form = FORMATS[name]
     try:
-        found = list(form.read(decode(content, "source"), "source"))
+        found = list(form.read(decode(changed(rng, "".join(lines)), "source"), "source"))
     except CorpusError as error:
         assert str(error).startswith("source"), error
         found = None
