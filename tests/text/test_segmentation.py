@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from spectral_latent.corpora import DividedText
 from spectral_latent.dependency import DependencySentence
-from spectral_latent.lexicon import descend, find_words, hash_name, hash_to_ends
+from spectral_latent.lexicon import hash_to_ends
 from spectral_latent.sequence import chain_sums
 from spectral_latent.tokenisation import FINAL
 from spectral_latent_text import LearntTokenisation, Segmenter
@@ -41,28 +41,6 @@ def test_sums_over_the_paths_of_chains_are_those_of_all_paths() -> None:
                 pairs[pair] += joint / total
     for found, expected in zip(chain_sums(factors, start, initial, step, stop), (visits, pairs, logs), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-@given(st.text("ab ", min_size=1, max_size=12), st.sets(st.text("ab", min_size=1, max_size=4)))
-def test_known_words_are_those_of_all_parts_of_a_text(text: str, words: set[str]) -> None:
-    values = np.array([hash_name(letter) for letter in text], dtype=np.uint64)
-    parts = [hash_to_ends(np.array(list(map(hash_name, word)), dtype=np.uint64), np.zeros(9, int), 9) for word in words]
-    known = np.array(sorted(int(part[0]) >> 32 for part in parts), dtype=np.int64)
-    found = find_words(values, np.array([letter == " " for letter in text]), known, 3)
-    spans = [(at, to) for at in range(len(text)) for to in range(at + 1, at + 4) if text[at:to] in words - {""}]
-    spans = [(at, to) for at, to in spans if to <= len(text)]
-    for place in range(len(text)):
-        begins = [to - at for at, to in spans if at == place]
-        ends = [to - at for at, to in spans if to == place]
-        within = [to - at for at, to in spans if at < place < to]
-        assert found[:, place].tolist() == [max(sizes, default=0) for sizes in (begins, ends, within)]
-
-
-def test_steps_of_adagrad() -> None:
-    weights, squares = np.zeros(4), np.ones(4)
-    descend(np.array([[0, 2], [2, 3]], dtype=np.int32), np.array([2.0, -0.5]), 0.1, 0.6, weights, squares)
-    np.testing.assert_allclose(weights, [0.0, 0.0, -0.2 / np.sqrt(5.0), 0.0])  # -0.5 is too small; bucket 0 stays
-    np.testing.assert_allclose(squares, [1.0, 1.0, 5.0, 1.0])
 
 
 def test_columns_of_characters_are_those_of_a_definition() -> None:
