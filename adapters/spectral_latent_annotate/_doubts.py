@@ -22,7 +22,7 @@ class Doubt(NamedTuple):
 
     tree: the number of the tree, from 0.
     constituent: the labelled constituent, or the tag of a word.
-    instead: the likeliest constituent that the tree lacks and that cannot stand beside it, with its posterior."""
+    instead: the likeliest other constituent over the same words, with its posterior."""
 
     tree: int
     constituent: Constituent
@@ -40,8 +40,8 @@ def check_trees(
 ) -> list[Doubt]:
     """List the doubtful labels of a treebank, the most doubtful first, as models of other parts of it judge them.
 
-    A label is doubtful if its posterior is below that of another constituent that cannot stand beside it.  The order is
-    that of the difference of both.
+    A label is doubtful if its posterior is below that of another one over the same words.  The order is that of the
+    difference of both.
 
     trees: the treebank, in which function labels and traces are ignored.
     options: the settings of the parsers, as `ConstituencyModel.train` takes them.

@@ -40,7 +40,6 @@ class HistoryLine(NamedTuple):
 class History:
     """The history of a project, which one process at a time has; it is made if it is not there.
 
-
     Raises BusyError if another process has it, and ValueError for a line that is none of a history."""
 
     def __init__(self, path: Path) -> None:

@@ -145,7 +145,7 @@ def add_suggestions(project: Project, cas: Cas, layer: str, feature: str, of_tok
             continue
         likely = [*found.parts.items()]
         for part, several in found.alternatives.items():
-            likely += [(other, p) for other, p in several if (*other[:2], other.is_tag) == (*part[:2], part.is_tag)]
+            likely += [(other, p) for other, p in several if other.is_tag == part.is_tag]
         for part, p in dict(likely).items():
             if part.is_tag != of_words:
                 continue

@@ -266,7 +266,6 @@ class Project:
     def accept(self, at: int, tree: Phrase, version: str | None = None) -> None:
         """Accept a tree for an item: write it to the history and to the file, and let the parser learn it.
 
-        tree: the tree, over exactly the words of the item.
         version: what `version` was when the item was shown; None to replace whatever is there.
         Raises ValueError for other words, and for a tree that its file would not be read with; ChangedError if another
         program has changed the file, or if the item has another version; OSError if a file cannot be written; and

@@ -30,7 +30,7 @@ class Suggestion(NamedTuple):
 
     parts: the posterior of each of its constituents, tags included, in the order of `list_constituents`; function
         labels are left out.
-    alternatives: what would stand in the place of a constituent, the likeliest first, with posteriors of at least 0.05.
+    alternatives: other constituents over the words of one, the likeliest first, with posteriors of at least 0.05.
     is_flat: whether no grammar derives the sentence, so that the tree is flat.
     disagreement: how far the grammars of the parser differ, in bits; see `_disagreements`."""
 
@@ -175,20 +175,11 @@ def _flat_suggestion(words: Sequence[str]) -> Suggestion:
 def alternatives_of(
     posteriors: Mapping[Constituent, float], found: Sequence[Constituent], least: float = -np.inf
 ) -> dict[Constituent, list[tuple[Constituent, float]]]:
-    """List what would stand in the place of each constituent of a tree, the likeliest first, if there is anything."""
+    """List the other constituents over the words of each one of a tree, the likeliest first, if there are any."""
     in_tree = set(found)
     others = sorted(
         ((part, p) for part, p in posteriors.items() if p >= least and part not in in_tree),
         key=lambda pair: (-pair[1], pair[0]),
     )
-    instead = {part: [other for other in others if _excludes(part, other[0])] for part in found}
+    instead = {part: [(other, p) for other, p in others if other[:2] == part[:2]] for part in found}
     return {part: several for part, several in instead.items() if several}
-
-
-def _excludes(part: Constituent, other: Constituent) -> bool:
-    """Tell whether another constituent would stand in the place of one of a tree: it crosses it, or relabels it."""
-    if (part.first, part.end) == (other.first, other.end):
-        return True
-    crosses = part.first < other.first < part.end < other.end or other.first < part.first < other.end < part.end
-    # Of all constituents of the tree that the other one crosses, the one that shares an end with it is in its place.
-    return crosses and (part.first == other.first or part.end == other.end)

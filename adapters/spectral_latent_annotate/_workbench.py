@@ -7,23 +7,17 @@ of the present trees.
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 
-from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, FlatPhrases, ModelSums, Phrase, clean
+from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, ModelSums, Phrase, clean
 from spectral_latent.estimation import EstimationError, Listener, silent
-from spectral_latent.files import write_whole
 from spectral_latent.model import check_trees
 from spectral_latent_annotate._suggestions import Suggestion, suggest_trees
 
 _AT_ONCE = 500  # the number of trees that are counted together
 _GROWTH = 2  # a start is old when there are so many times the trees that it was trained on
 _FEWEST = 5  # the number of trees for the first start
-_START, _TREES = "start.model", "trees.jsonl"  # the files of a workbench
 
 
 class Workbench:
@@ -128,62 +122,6 @@ class Workbench:
 
         Raises ValueError for a sentence without words."""
         return suggest_trees(self.model, sentences)
-
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the start and the trees to a folder, which is made if it is not there.
-
-        folder: the folder, which gets the files start.model and trees.jsonl."""
-        path = Path(folder)
-        path.mkdir(parents=True, exist_ok=True)
-        lines = []
-        for name, tree in self._trees.items():
-            flat = FlatPhrases.of([tree])
-            row = {"name": name, "labels": flat.labels, "children": flat.children}
-            lines.append(json.dumps(row, ensure_ascii=False) + "\n")
-        if self._start is not None:
-            self._start.save(path / _START)
-        write_whole(path / _TREES, "".join(lines).encode("utf-8"))
-
-    @staticmethod
-    def load(folder: str | os.PathLike[str], *, jobs: int | None = 1) -> Workbench:
-        """Read a workbench that `save` wrote; later starts have the settings of the present one.
-
-        Raises ValueError for a line that `save` did not write, ModelFileError for another start, and OSError if there
-        is no such folder."""
-        path = Path(folder)
-        bench = Workbench(jobs=jobs)
-        text = (path / _TREES).read_text(encoding="utf-8")
-        for number, line in enumerate(text.splitlines(), start=1):
-            try:
-                row = json.loads(line)
-                tree = _read_tree(row["labels"], row["children"])
-                name = _checked_name(row["name"])
-            except (ValueError, KeyError, TypeError, IndexError):
-                raise ValueError(
-                    f"{path / _TREES}:{number}: not the line of a tree, as a workbench writes it"
-                ) from None
-            if name in bench._trees:
-                raise ValueError(f"{path / _TREES}:{number}: a second tree with the name {name!r}")
-            bench._trees[name] = tree
-        if (path / _START).exists():
-            start = ConstituencyModel.load(path / _START)
-            bench.options = [replace(m.options, function_labels=start.functions is not None) for m in start.members]
-            bench._begin(start)
-        return bench
-
-
-def _read_tree(labels: object, children: object) -> Phrase:
-    """Build the tree of a line, whose phrases stand after their children.  Raises ValueError for another one."""
-    if not (isinstance(labels, list) and isinstance(children, list) and len(labels) == len(children) > 0):
-        raise ValueError
-    for number, (label, below) in enumerate(zip(labels, children, strict=True)):
-        is_phrase = isinstance(label, str) and isinstance(below, list) and below
-        if not is_phrase or not all(
-            isinstance(each, str) or (type(each) is int and 0 <= each < number) for each in below
-        ):
-            raise ValueError
-    (tree,) = FlatPhrases(labels, [tuple(below) for below in children], [len(labels) - 1]).trees()
-    return _checked_tree(tree)
 
 
 def _checked_name(name: object) -> str:

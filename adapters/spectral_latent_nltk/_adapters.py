@@ -141,7 +141,6 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         rise from parse to parse.  `parse_one` and `parse_all` take the same arguments as this method; `parse_sents`
         takes `n_best` and `rerank`.
 
-        n_best: the largest number of parses to find.
         rerank: a reranker, which chooses among the parser's best 50 parses; None for the parser's own order.
         constraints: the constraints on the tree of the sentence, `constituency.PhraseConstraints` or
         `dependency.DependencyConstraints`; None for no constraints.
@@ -174,7 +173,6 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         """Find up to `n_best` parses of a sentence of raw text, as NLTK's CoreNLPParser does.
 
         sentence: the text of one sentence, which the model's `tokenisation` divides into words.
-        n_best: the largest number of parses to find.
         rerank: a reranker; see `parse`."""
         return next(self.raw_parse_sents([sentence], n_best, rerank))
 
@@ -221,8 +219,6 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         """Compute the surprisal of each token after the tokens before it, and its lexical and syntactic parts.
 
         The field `seen` tells the words of the training data, and the property `sentence` is the sum.
-
-        sent: the words of the sentence.
 
         Raises TypeError for an object that is not a sentence, and ValueError for an empty sentence, for another unit,
         and for a model whose estimates may be negative: one of the estimator `Spectral`."""

@@ -30,9 +30,7 @@ class ParseGraph(DependencyGraph):
 
     @classmethod
     def of(cls, parse: Parse[DependencySentence]) -> ParseGraph:
-        """Convert a parse to a graph of NLTK's.
-
-        parse: a parse by a model of this library."""
+        """Convert a parse to a graph of NLTK's."""
         graph = cls()
         graph.__dict__.update(vars(sentence_to_nltk(parse.tree)))
         graph.is_fallback = parse.is_fallback

@@ -46,9 +46,7 @@ class ParseTree(ProbabilisticTree):
 
     @classmethod
     def of(cls, parse: Parse[Phrase]) -> ParseTree:
-        """Convert a parse to a tree of NLTK's.
-
-        parse: a parse by a model of this library."""
+        """Convert a parse to a tree of NLTK's."""
         tree = phrase_to_nltk(parse.tree)
         return cls(tree.label(), list(tree), logprob=parse.log / math.log(2))
 
@@ -188,7 +186,6 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         The scores are percentages: `f1`, `precision`, `recall`, `exact` and `tagging_accuracy`.
 
         trees: gold trees, as a treebank has them; trees that NLTK could not read are left out, with a warning.
-        jobs: the number of processes that parse.
 
         Raises TypeError or ValueError for an object that is not a treebank tree, and ValueError if there is no tree.
 

@@ -142,17 +142,13 @@ class Component(Pipe):
         yield from filter(None, map(words_of, doc.sents))
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Write the model into a folder.
-
-        path: the folder, which is made if it is absent."""
+        """Write the model into a folder."""
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         self.latent.save(folder / _FILE)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Component:
-        """Read the model that `to_disk` has written.
-
-        path: the folder of the component in a saved pipeline."""
+        """Read the model that `to_disk` has written."""
         self._model = self._load(Path(path) / _FILE)
         return self
 
@@ -163,9 +159,7 @@ class Component(Pipe):
             return (Path(folder) / _FILE).read_bytes()
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> Component:
-        """Read the model from the bytes that `to_bytes` has given.
-
-        data: the bytes that `to_bytes` returned."""
+        """Read the model from the bytes that `to_bytes` has given."""
         with TemporaryDirectory() as folder:
             (Path(folder) / _FILE).write_bytes(data)
             return self.from_disk(folder)
@@ -182,7 +176,6 @@ class SpectralDependency(Component):
     It uses the tags that earlier components have found, if it knows these tags.  `nlp.evaluate` shows the scores of
     spaCy's parser, tagger, lemmatizer and morphologizer.  White space depends on the word before
     it, or on the first word of the sentence.
-
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory

@@ -19,12 +19,7 @@ from spectral_latent.anchors.hulls import (
     to_unit_length,
     with_spelling,
 )
-from spectral_latent.anchors.training import (
-    choose_anchors,
-    count_bigrams,
-    find_mixtures,
-    maximise_likelihood,
-)
+from spectral_latent.anchors.training import choose_anchors, count_bigrams, find_mixtures, maximise_likelihood
 from spectral_latent.estimation import EstimationError, Listener, silent
 from spectral_latent.files import Axes, Distinct, Index, OneLine, Shares, StoredModel, Text, plain
 from spectral_latent.model import check_kind, check_labels, check_sentences, check_words
@@ -57,13 +52,11 @@ def _types_of(words: Sequence[str], types: WordTypes) -> IntArray:
 class AnchorHMM(Tagger, StoredModel):
     """A hidden Markov model over words in lower case; each state has an anchor, a word that no other state emits.
 
-    options: the settings of training.
     words: the n types, by falling frequency.
     anchor_types: (m,) the type of each state's anchor.
     anchor_points: (m, d) the points of the anchors, the corners of the hull.
     state_prior: (m,) the share of each state among all tokens.
     hidden: the probabilities; observation x is type x.
-    spelling: the regression that predicts the points of unseen words.
     tokens: N, the number of tokens of the training data.
     labels: a tag for every state, after anchors are labelled.
 
@@ -114,8 +107,7 @@ class AnchorHMM(Tagger, StoredModel):
 
         sentences: the words of each sentence; any iterable, which is read once.
         options: the settings of training; None for `AnchorOptions()`.
-        anchors: the anchor of each state; if not given, anchors are found with `n_states` and `candidates`.
-        listener: is told the progress of EM for the transitions."""
+        anchors: the anchor of each state; if not given, anchors are found with `n_states` and `candidates`."""
         options = given_or(AnchorOptions(), options)
         try:
             types = WordTypes.of(sentences)
@@ -188,8 +180,6 @@ class AnchorHMM(Tagger, StoredModel):
 
     def mixtures(self, words: Sequence[str]) -> FloatArray:
         """Predict p(h | x) (n, m) of n unseen words, from their spelling alone.
-
-        words: the words as they are spelt.
 
         Raises TypeError for a string in place of the words, or a word that is not a string."""
         check_words(words)

@@ -22,14 +22,7 @@ from spectral_latent.estimation import EstimationError, n_near
 from spectral_latent.files import Axes
 from spectral_latent.model import check_kind
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
-from spectral_latent.sequence import (
-    Alphabet,
-    LatentHMM,
-    SequenceGrammar,
-    SequenceModel,
-    rows_of,
-    untagged_rules,
-)
+from spectral_latent.sequence import Alphabet, LatentHMM, SequenceGrammar, SequenceModel, rows_of, untagged_rules
 from spectral_latent.trees import FloatArray, Vocabulary
 
 _ROUNDING = 1e-9  # the largest difference of sums of probabilities from one

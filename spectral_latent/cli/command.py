@@ -12,7 +12,7 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
@@ -24,37 +24,6 @@ from spectral_latent._texts import printable
 from spectral_latent._version import __version__
 
 _COMMANDS = ("parse", "tag", "surprisal", "score", "train", "evaluate", "info", "rerank", "label", "demo")
-_RERANK = "apply the reranker to lists: `parse MODEL --n-best 50 --json`, then `rerank apply RERANKER --model FILE`"
-_IN_PYTHON = "set it in Python, and save the model"
-LEFT: Mapping[str, str] = {  # what to use in the place of commands and options that left
-    "models": "run `info` without a model",
-    "inspect": "run `info MODEL --states`, or `info MODEL GOLD --html PAGE`",
-    "verify": "run `info MODEL SOURCE --verify`",
-    "anchors": "run `info MODEL --states`; `label` gives tags to anchors",
-    "ud": "run `train pipeline`",
-    "--morphology": "run `train pipeline`",
-    "anchor": "run `train anchors`",
-    "features": "write `reranker.features.table(lists)` in Python; scikit-learn's dump_svmlight_file takes its values",
-    **{
-        name: f"use `spectral-latent-annotate {name}`, which is installed with this command"
-        for name in ("suggest", "check", "repair", "annotate")
-    },
-    "--errors": "use `spectral_latent.model.Jackknife` in Python",
-    "--groups": "use `spectral_latent.model.Jackknife` in Python",
-    "--svg": "give --html; in Python, `parses.drawings` has pictures",
-    "--picture": "use `spectral_latent.inspection.anchors.draw_anchors(model, FILE)` in Python",
-    "--label": "give ANCHOR=TAG after the model, as in `label MODEL the=DET -o OUT`",
-    "--max-words": "give --limit words=N",
-    "--seconds": "give --limit seconds=N",
-    "--memory": "give --limit megabytes=N",
-    "--candidates": _RERANK,
-    "--universal": "give --column universal",
-    "--unsupervised": "leave it out: models without labels are compared by their states",
-    "--choose-states": "give --n-states; in Python, `Spectral(tested=True)` tests how many states each symbol has",
-    "--first": f"{_IN_PYTHON}: DependencyOptions(attachment=Attachment(first_side=...))",
-    "--hull": f"{_IN_PYTHON}: AnchorOptions(hull=...)",
-    "--no-spelling": f"{_IN_PYTHON}: AnchorOptions(spelling=False)",
-}
 # The exit statuses that shells give for Ctrl-C and for a closed pipe: 128 and the number of the signal.
 _INTERRUPTED = 130
 _UNREAD = 141
@@ -72,8 +41,6 @@ class CommandGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command; the error for one that does not exist names what to use, similar commands, or all."""
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            if args[0] in LEFT:
-                raise click.UsageError(f"The command {args[0]!r} left; {LEFT[args[0]]}", ctx)
             names = self.list_commands(ctx)
             alike = get_close_matches(args[0], names)
             remedy = f"Did you mean {' or '.join(alike)}?" if alike else f"Give one of {', '.join(names)}."
@@ -130,8 +97,6 @@ def _users_errors() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is lost without an error
         raise click.exceptions.Exit(_UNREAD) from None
     except click.ClickException as error:
-        if isinstance(error, click.NoSuchOption) and error.option_name in LEFT:
-            raise click.UsageError(f"{error.option_name} left; {LEFT[error.option_name]}", error.ctx) from None
         vars(error)["message"] = printable(error.message)  # final, and shown by several methods
         raise
     except OSError as error:
@@ -194,38 +159,24 @@ def main() -> None:
         sys.stdout.reconfigure(encoding="utf-8")
 
 
+class _Closed(io.TextIOBase):
+    """Standard output that was closed before the command began: only to write to it fails."""
+
+    def write(self, _text: str) -> int:
+        raise OSError(errno.EBADF, "closed", "standard output")
+
+
 def _replace_closed_streams() -> None:
-    """Replace standard input and output if they are closed; messages on a closed standard error are lost."""
-    if None not in (sys.stdin, sys.stdout, sys.stderr):
-        return
-
-    class ClosedStream(io.RawIOBase):
-        """A standard stream that was closed before the command began: its number is taken, and to use it fails."""
-
-        def __init__(self, name: str) -> None:
-            super().__init__()
-            self._name = name
-            os.open(os.devnull, os.O_RDWR)  # takes the smallest free number, which another file would get otherwise
-
-        def readable(self) -> bool:
-            return True
-
-        def writable(self) -> bool:
-            return True
-
-        def readinto(self, _buffer: Any) -> int:
-            raise OSError(errno.EBADF, "closed", self._name)
-
-        def write(self, _data: Any) -> int:
-            raise OSError(errno.EBADF, "closed", self._name)
-
+    """Replace standard streams that are closed: the input is empty, and messages are lost."""
+    # Each takes the number of its stream, which another file would get otherwise.
     if sys.stdin is None:
-        sys.stdin = io.TextIOWrapper(io.BufferedReader(ClosedStream("standard input")), "utf-8")
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
     if sys.stdout is None:
-        closed: Any = ClosedStream("standard output")
-        sys.stdout = io.TextIOWrapper(closed, "utf-8", write_through=True)
+        os.open(os.devnull, os.O_WRONLY)
+        closed: Any = _Closed()
+        sys.stdout = closed
     if sys.stderr is None:
-        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def run() -> None:

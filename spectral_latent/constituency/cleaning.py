@@ -67,9 +67,7 @@ class Changes:
             places.append(place)
 
     def add(self, other: Changes) -> None:
-        """Add the counts of other changes, and their first places.
-
-        other: the changes to another part of the corpus."""
+        """Add the counts of other changes, and their first places."""
         self.counts.update(other.counts)
         self.spellings.update(other.spellings)
         for kind, places in other.left_out.items():
@@ -164,8 +162,6 @@ def base_label(label: str) -> str:
 
     Subtypes after dots are part of the category.
 
-    label: a label as a treebank has it.
-
     >>> [base_label(label) for label in ("NP-SBJ-1", "NP=2", "-LRB-", "PRT|ADVP", "S.F.C-CD")]
     ['NP', 'NP', '-LRB-', 'PRT|ADVP', 'S.F.C']
     """
@@ -214,7 +210,6 @@ def clean(phrase: Phrase, *, function_labels: bool = False, changes: Changes | N
     Tags stay as they are: what follows the hyphen in N-D or v-fin is no function.  A phrase over a tag of its own label
     stays, too.  A phrase without words becomes None.  A top bracket over several trees stays, as `TOP`.
 
-    phrase: a tree as a treebank has it.
     function_labels: whether phrases keep their function labels; indices are always removed.
 
     >>> def leaf(tag, word): return Phrase(tag, (word,))

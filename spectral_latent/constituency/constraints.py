@@ -42,8 +42,6 @@ class Bracket(NamedTuple):
     def crosses(self, other: Bracket) -> bool:
         """Tell whether both spans share words, and neither is within the other.
 
-        other: another bracket.
-
         >>> Bracket(0, 2).crosses(Bracket(1, 3)), Bracket(0, 3).crosses(Bracket(1, 3))
         (True, False)
         """
@@ -144,9 +142,7 @@ class PhraseConstraints:
         return replace(self, brackets=brackets, tags=kept), unknown
 
     def check(self, n_words: int, labels: frozenset[str], tags: frozenset[str]) -> None:
-        """Raise ValueError if the constraints are beyond a sentence, or name a label or a tag that no grammar has.
-
-        n_words: n, the number of words."""
+        """Raise ValueError if the constraints are beyond a sentence, or name a label or a tag that no grammar has."""
         for bracket in (*self.required, *self.excluded):
             if not 0 <= bracket.first < bracket.end <= n_words:
                 raise ValueError(f"the bracket {bracket} is not within the {n_words} words of the sentence")
@@ -163,7 +159,6 @@ class PhraseConstraints:
     def alone(self, leaves: Sequence[Phrase], label: str) -> Phrase:
         """Build the tree that has only the required brackets.
 
-        leaves: the words with their tags.
         label: the label above all words, and the label of brackets without a label.
 
         >>> words = [Phrase("DT", ("the",)), Phrase("NN", ("dog",)), Phrase("VBZ", ("barks",))]
@@ -182,9 +177,7 @@ class PhraseConstraints:
         return Phrase(label, tuple(phrase for _, phrase in row))
 
     def permits(self, n_words: int, symbols: Sequence[PhraseSymbol]) -> Permits:
-        """List the symbols of a grammar that may stand over each span.
-
-        n_words: n, the number of words."""
+        """List the symbols of a grammar that may stand over each span."""
         permits = _Permits(n_words, symbols)
         for bracket in self.required:
             permits.require(bracket)

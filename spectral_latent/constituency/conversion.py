@@ -143,9 +143,7 @@ class Binarisation(Options):
     parents: Annotated[int, AtLeast(0)] = 0
 
     def centre(self, label: str, children: Sequence[str]) -> int:
-        """Find the child from which binarisation starts.
-
-        children: the labels of its children, left to right."""
+        """Find the child from which binarisation starts."""
         if self.outward_from == "head":
             return find_head(label, children)
         return 0 if self.outward_from == "first" else len(children) - 1

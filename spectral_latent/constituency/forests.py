@@ -492,7 +492,6 @@ class DerivationBuilder:
 
         A tree that the grammar does not derive has a root without edges.
 
-        columns: the nodes of trees, as this library lists them.
         chain: (N,) the number of the chain of each node among those of the grammar; -1 for others.
         word: (n,) the number of the word at each place.
         leaf_rules: (R, 2) symbol and word of each leaf rule of the grammar, in lexicographic order."""

@@ -104,9 +104,7 @@ class PhraseEvidence(NamedTuple):
     start: (T + 1,) the first word of each sentence, and the number of all words.
     items: the items of the charts under each grammar; all grammars number the chains alike.
     chains: the constituents with chains of labels; their posteriors are means over the grammars.
-    labels: the labels of these chains.
-    labelled: the labelled constituents, with the sums of these posteriors.
-    options: the settings of the model of spans."""
+    labelled: the labelled constituents, with the sums of these posteriors."""
 
     words: Sequence[str]
     start: IntArray
@@ -222,9 +220,7 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
     def items(self, charts: Charts) -> PhraseItems:
         """Compute the posteriors of the items of charts, with the signs that the options ask for.
 
-        A bar @X over all words of a sentence stands for its phrase X.
-
-        charts: the charts of the sentences under this grammar."""
+        A bar @X over all words of a sentence stands for its phrase X."""
         spans = charts.joined()
         forest, first, end, sentence = spans
         are_parts, factors = self._factors_of(charts, spans)
@@ -234,9 +230,7 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         return PhraseItems(self.options, charts.grammar.latent, forest, factors, parts, is_derived)
 
     def most_frequent_tags(self, grammar: SentenceGrammar) -> list[str]:
-        """Find the most frequent tag of each word.
-
-        grammar: the grammar over the words of sentences."""
+        """Find the most frequent tag of each word."""
         return [self.symbols[symbol].last for symbol in self.most_frequent_symbols(grammar).tolist()]
 
     @cached_property
@@ -250,16 +244,13 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
     def weighed(self, trees: PhraseColumns, chain: IntArray, grammar: SentenceGrammar) -> WeighedForest:
         """Build the forest of the derivations of T trees, which share items.
 
-        chain: (N,) the number of the chain of each node among `part_names`; -1 for others.
-        grammar: the grammar over the words of their sentences."""
+        chain: (N,) the number of the chain of each node among `part_names`; -1 for others."""
         words = grammar.words
         forest = self._derivation_builder.forest(trees, chain, words.word, words.rules)
         return WeighedForest(grammar.latent, forest, trees.n_phrases * np.log1p(-self.options.rows), trusted=True)
 
     def forest_of(self, trees: Sequence[Phrase]) -> WeighedForest:
-        """Build the forest of the derivations of cleaned trees.
-
-        trees: the trees, each over a sentence of its own."""
+        """Build the forest of the derivations of cleaned trees."""
         grammar = self.for_sentences([list(tree.words()) for tree in trees])
         columns = PhraseColumns.of([[tree] for tree in trees], grammar.start, self.part_names)
         return self.weighed(columns, np.where(columns.chain < len(self.part_names), columns.chain, -1), grammar)
@@ -269,7 +260,6 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
 
         If no tree of the grammar has all given tags, the chart has trees in which words may have other tags, too.
 
-        inputs: the sentences with their constraints, which fit them.
         Raises ValueError if a sentence is empty."""
         permits: list[Permits | None] = []
         wider: list[Permits | None] = []
@@ -284,9 +274,7 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         return self.charts(list(map(itemgetter(0), inputs)), tags, permits, wider)
 
     def forest(self, charts: Charts) -> WeighedForest:
-        """Join the pruned charts of sentences, which lack the rules of `rows`, but have their factors.
-
-        charts: the charts of one or more sentences."""
+        """Join the pruned charts of sentences, which lack the rules of `rows`, but have their factors."""
         spans = charts.joined()
         _, factors = self._factors_of(charts, spans)
         return WeighedForest(charts.grammar.latent, charts.possible(spans.forest), factors=factors)

@@ -37,15 +37,7 @@ from spectral_latent.grammar.parser import Parser, estimate_all, held_out_choice
 from spectral_latent.inference import SignedLog
 from spectral_latent.inference.decoding import trusted_derivations
 from spectral_latent.lexicon.choices import Choices
-from spectral_latent.model import (
-    Parse,
-    Parses,
-    Partial,
-    check_kind,
-    check_sentences,
-    check_trees,
-    complete,
-)
+from spectral_latent.model import Parse, Parses, Partial, check_kind, check_sentences, check_trees, complete
 from spectral_latent.model.analysis import Analysis
 from spectral_latent.model.batches import map_batches
 from spectral_latent.model.parts import Judge, Parts
@@ -167,7 +159,6 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         jobs: the number of threads, and of processes that parse where a model of spans is learnt; None for all workers
         of the engine that `joblib.parallel_config` names.  If it names a cluster, such as Dask, the cluster takes part
         for any number.  The result does not depend on it.
-        listener: told how far the work is.
         changes: the counts to which the cleaning adds what it removes and cuts; None to count nothing.
         Raises EstimationError if a tree has no word, or there is no tree; ValueError if there are no options, or if the
         span penalties, the models of spans or the `function_labels` of several grammars differ."""
@@ -316,8 +307,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
     def span_examples(self, trees: Sequence[Phrase], options: SpanOptions) -> list[Choices]:
         """List the constituents that the grammars find in each tree's sentence; none if no grammar derives it.
 
-        trees: cleaned trees, whose constituents are the correct ones.
-        options: the settings of the model of spans."""
+        trees: cleaned trees, whose constituents are the correct ones."""
         inputs = [unknown_phrase(tuple(tree.words())) for tree in trees]
         chains = self.find_parts(inputs, self.chart(inputs)).evidence.chains
         examples = []
@@ -425,9 +415,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         return SignedLog.mean([member.weighed(columns, own[chain], of).weight() for member, own, of in of_members])
 
     def fallback(self, analysis: Analysis[PartialPhrase], at: int) -> Phrase:
-        """Make a tree with the label FALLBACK over the required brackets and each word's most frequent tag.
-
-        at: the number of the sentence."""
+        """Make a tree with the label FALLBACK over the required brackets and each word's most frequent tag."""
         given = analysis.inputs[at]
         tags = self.members[0].most_frequent_tags(analysis.charts[0].grammar.of_sentences(np.array([at])))
         leaves = [Phrase(tag, (word,)) for tag, word in zip(tags, given.sentence, strict=True)]

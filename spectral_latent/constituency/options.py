@@ -56,9 +56,7 @@ class SpanOptions(JudgeOptions):
     step: Annotated[float, AtLeast(0.0), AtMost(100.0)] = 3.5
 
     def judged(self, parts: Parts) -> IntArray:
-        """List the numbers (n,) of the constituents that the model judges; other constituents keep their posteriors.
-
-        parts: the labelled constituents of sentences, with their posteriors."""
+        """List the numbers (n,) of the constituents that the model judges; other constituents keep their posteriors."""
         return np.flatnonzero(parts.posterior > self.least)
 
 
@@ -66,7 +64,6 @@ class SpanOptions(JudgeOptions):
 class ConstituencyOptions(GrammarOptions):
     """Settings of training and parsing, besides those of all grammars (`GrammarOptions`).
 
-    binarisation: the settings of the conversion of phrases to binary trees.
     features: the set of templates of the features of inside and outside trees.
     span_penalty: the gain of a constituent is its posterior less this number.  A larger number gives trees with fewer
     constituents, and a larger share of them is right.

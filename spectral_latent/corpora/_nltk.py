@@ -87,11 +87,7 @@ def annotation_of(reader: Any) -> Annotation:
     """Tell what the files of a reader hold."""
     if isinstance(reader, CorpusFiles):
         return reader.annotation
-    from nltk.corpus.reader import (
-        BracketParseCorpusReader,
-        CategorizedBracketParseCorpusReader,
-        DependencyCorpusReader,
-    )
+    from nltk.corpus.reader import BracketParseCorpusReader, CategorizedBracketParseCorpusReader, DependencyCorpusReader
 
     if isinstance(reader, DependencyCorpusReader):
         return "dependencies"

@@ -14,13 +14,7 @@ from spectral_latent.constituency.tree import Phrase
 from spectral_latent.corpora._nltk import annotation_of, items_of_corpus, phrases_of_file
 from spectral_latent.corpora.brackets import parse_brackets
 from spectral_latent.corpora.conllu import count_no_words, parse_with_lines
-from spectral_latent.corpora.formats import (
-    ENDINGS,
-    READINGS,
-    Format,
-    items_of_files,
-    sniff_format,
-)
+from spectral_latent.corpora.formats import ENDINGS, READINGS, Format, items_of_files, sniff_format
 from spectral_latent.corpora.text import CorpusError, read_text
 from spectral_latent.dependency import DependencySentence
 
@@ -124,8 +118,7 @@ class Entry(NamedTuple):
     """A sentence, and its place in a treebank.
 
     source: the name of the sentence's file, for errors.
-    number: the place of the sentence in the file, counted from 1.
-    lines: the line number of each word."""
+    number: the place of the sentence in the file, counted from 1."""
 
     sentence: DependencySentence
     source: str

@@ -28,13 +28,7 @@ from types import MappingProxyType
 from spectral_latent.constituency.cleaning import Changes
 from spectral_latent.corpora._nltk import items_of_corpus, tagged_of_file, words_of_file
 from spectral_latent.corpora.conllu import count_no_words, parse_with_lines
-from spectral_latent.corpora.formats import (
-    ENDINGS,
-    Format,
-    Guess,
-    items_of_files,
-    sniff_format,
-)
+from spectral_latent.corpora.formats import ENDINGS, Format, Guess, items_of_files, sniff_format
 from spectral_latent.corpora.text import CorpusError, Line, read_text
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.dependency.tree import TagColumn, choose_column, with_all_tags
@@ -188,8 +182,6 @@ def plain_sentences(lines: Iterable[str]) -> Iterator[list[str]]:
     """Split each line into words; an empty line has none.
 
     Only ASCII white space divides words: a no-break or an ideographic space belongs to its word.
-
-    lines: lines of tokenised text.
 
     >>> list(plain_sentences(["Dogs bark .\\n", "\\n"]))
     [['Dogs', 'bark', '.'], []]

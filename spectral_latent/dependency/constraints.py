@@ -72,9 +72,6 @@ class DependencyConstraints:
     def check(self, n_words: int, relations: Collection[str]) -> None:
         """Raise ValueError if the constraints name words beyond a sentence or unknown relations, or allow a word no
         head.
-
-        n_words: n, the number of words.
-        relations: the relations that the parser knows.
         """
         arcs = [*((head, word) for word, head in self.heads.items()), *self.forbidden]
         for head, word in arcs:

@@ -232,9 +232,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         return list(check_trees(trees, DependencySentence))
 
     def analyse(self, inputs: Sequence[PartialDependencies]) -> Analysis[PartialDependencies]:
-        """Take the first three steps.
-
-        inputs: the sentences with their constraints."""
+        """Take the first three steps."""
         # Charts have only projective trees, so that constraints with crossing arcs are left to assembly.
         charted = [unknown_tree(given.sentence) if given.constraints.crossing() else given for given in inputs]
         return super().analyse(charted)._replace(inputs=inputs)
@@ -354,9 +352,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         return tagged
 
     def fallback(self, analysis: Analysis[PartialDependencies], at: int) -> DependencySentence:
-        """Make a tree that is flat below the first word, except for required and forbidden arcs.
-
-        at: the number of the sentence."""
+        """Make a tree that is flat below the first word, except for required and forbidden arcs."""
         sentence, constraints = analysis.inputs[at]
         heads: tuple[int, ...] | None = (0, *[1] * (len(sentence.forms) - 1))
         if constraints != ANY_TREE:

@@ -23,7 +23,6 @@ from spectral_latent.lexicon.choices import JudgeOptions
 class DependencyOptions(GrammarOptions):
     """Settings of training and parsing, besides those of all grammars (`GrammarOptions`).
 
-    attachment: the settings of the conversion of trees to binary trees.
     tags: the column of a sentence that has the tags; in training, the other column if the treebank has no tags there.
     words: the column of a sentence that has the observations.
     lexicon: the settings of the lexicon.  The default keeps rarer pairs of a word and a tag than the default of parsers

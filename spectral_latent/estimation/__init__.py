@@ -40,13 +40,7 @@ from spectral_latent.estimation._treebank import (
     TreeReader,
     read_treebanks,
 )
-from spectral_latent.estimation.progress import (
-    EstimationError,
-    Listener,
-    Progress,
-    shown,
-    silent,
-)
+from spectral_latent.estimation.progress import EstimationError, Listener, Progress, shown, silent
 from spectral_latent.estimation.ranks import find_ranks
 from spectral_latent.estimation.starts import STARTS, n_near
 

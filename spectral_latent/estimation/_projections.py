@@ -35,12 +35,7 @@ from spectral_latent._options import AtLeast, Below, Options
 from spectral_latent.estimation._features import FeatureColumns
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.estimation._treebank import TreebankShard
-from spectral_latent.estimation.progress import (
-    Listener,
-    LoweredStates,
-    Progress,
-    silent,
-)
+from spectral_latent.estimation.progress import Listener, LoweredStates, Progress, silent
 from spectral_latent.estimation.svd import truncated_svd
 from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
 

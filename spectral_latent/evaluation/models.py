@@ -58,7 +58,6 @@ class ParserEvaluation(Generic[_Tree, _AnyScore]):
     """The evaluation of a parser: its parses, their score, and the CPU seconds that they took.
 
     parses: the parses of the gold sentences, without their probabilities.
-    score: the score of the parses against the gold trees.
     seconds: the CPU time of parsing, in seconds.
     function_score: the score of phrases with their function labels; None if the model has no function labels.
     has_relations: whether dependency trees and parses have relations; if not, labelled scores have no meaning.
@@ -92,8 +91,6 @@ class ParserEvaluation(Generic[_Tree, _AnyScore]):
 class TaggerEvaluation:
     """The evaluation of a tagger.
 
-    tags: the tags of the words of each gold sentence.
-    score: the score of the tags against the gold tags.
     seconds: the CPU time of tagging, in seconds."""
 
     tags: list[list[str]]
@@ -215,7 +212,6 @@ class Perplexity(NamedTuple):
     """The perplexity of a model on bare sentences.
 
     log_probability: the natural logarithm of the probability of all sentences whose probability is above zero.
-    words: the number of words of these sentences.
     impossible: the number of the other sentences, which are left out."""
 
     log_probability: float

@@ -383,8 +383,6 @@ def score_tags(
 ) -> TaggingScore:
     """Score predicted tags against gold tags.
 
-    gold: sentences of words with tags.
-    predicted: the same sentences with predicted tags.
     known: the words of training; if not given, every word is known.
 
     Raises `ValueError` if there are not as many predicted sentences as gold sentences, or if a sentence has other
@@ -445,8 +443,6 @@ def v_measure(gold: Iterable[Hashable], predicted: Iterable[Hashable], beta: flo
     Homogeneity is large if the tokens of each predicted label have few gold labels.  Completeness is large if the
     tokens of each gold label have few predicted labels.
 
-    gold: the label of each token.
-    predicted: the label of each token.
     beta: the weight of completeness; with 1 the measure is symmetric.
 
     Raises `ValueError` if there are not as many predicted labels as gold labels; without tokens the result is 0.

@@ -239,8 +239,6 @@ def _field(name: str, declared: Any, markers: tuple[Any, ...] = (), is_optional:
 def write(stored: Any) -> Contents:
     """Turn an object into arrays and settings.
 
-    stored: an object of a class with declared fields.
-
     Raises ValueError for a name that is not made of strings, numbers, None and tuples.
 
     >>> class Coin(NamedTuple):
@@ -282,8 +280,6 @@ def _write(stored: Any, prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[st
 def read(cls: type[_T], arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], **given: Any) -> _T:
     """Make an object of arrays and settings.
 
-    arrays: the arrays of a model file, by name.
-    settings: the settings of a model file, as JSON has them.
     given: the values of fields that are marked as `Given`.
 
     Raises ValueError, which names the array or the setting, if something is missing, unknown, or not as declared.

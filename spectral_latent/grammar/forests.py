@@ -113,8 +113,7 @@ class SentenceGrammar:
 
     words: the numbers of the words, which are the terminals of the leaf rules.
     start: (T + 1,) the first word of each of T sentences, and the number of all words.
-    whole: operators with one state for each symbol, with the leaf rules of all words.
-    latent: latent operators with the leaf rules of these words."""
+    whole: operators with one state for each symbol, with the leaf rules of all words."""
 
     words: EncodedWords
     start: IntArray

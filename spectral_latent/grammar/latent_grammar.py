@@ -18,15 +18,7 @@ import numpy as np
 
 from spectral_latent._compiled import check_column, check_range
 from spectral_latent._options import Above, AtMost, counted
-from spectral_latent.estimation import (
-    Listener,
-    Priors,
-    Treebank,
-    estimate,
-    reestimate,
-    relative_frequencies,
-    silent,
-)
+from spectral_latent.estimation import Listener, Priors, Treebank, estimate, reestimate, relative_frequencies, silent
 from spectral_latent.files import Axes, CompactOperators, Distinct, OneLine, Probabilities, round_operators
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, Neighbours, OutsideEstimates, Permits
 from spectral_latent.grammar._inside_chart import LimitError
@@ -60,7 +52,6 @@ class LatentGrammar(
 ):
     """Base of grammars over words: latent and coarse operators over the same rules, with a lexicon.
 
-    options: the settings of training and parsing.
     symbols: (S,) the meaning of each symbol.
     lexicon: the words, whose numbers the leaf rules have.
     seen: (R2,) whether each binary rule occurs in the treebank; charts use only these rules at first.
@@ -149,7 +140,6 @@ class LatentGrammar(
     def chart(self, inputs: Sequence[Partial[Sentence, Constraints]]) -> Charts:
         """Build the pruned charts of sentences.
 
-        inputs: the sentences with their constraints, which fit them.
         Raises ValueError if a sentence is empty."""
 
     def forest(self, charts: Charts) -> WeighedForest:
@@ -396,7 +386,6 @@ class LatentGrammar(
 def spelling_of(words: Sequence[str], counts: WordCounts, tag_of_symbol: IntArray, n_tags: int) -> SpellingModel:
     """Train a model of the tags of words, given their spelling.
 
-    words: the names of the terminals.
     counts: the number of times that each symbol is above each word.
     tag_of_symbol: (S,) the number of the tag of each symbol over words.
 
@@ -418,8 +407,7 @@ Grammar = TypeVar("Grammar", bound=LatentGrammar[Any, Any, Any, Any, Any])
 class Training(Generic[Model]):
     """A treebank that is ready for estimation, and its model without latent states.
 
-    coarse: the model without latent states: its latent operators are the coarse operators.
-    treebank: the treebank from which the latent operators are estimated."""
+    coarse: the model without latent states: its latent operators are the coarse operators."""
 
     coarse: Model
     treebank: Treebank

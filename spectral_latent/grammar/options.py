@@ -29,7 +29,6 @@ class Limits(Options):
     A given tree with more words has no score.  Within `max_words`, the score of a tree takes seconds and some hundreds
     of megabytes at most.
 
-    max_words: the largest number of words.
     seconds: the largest number of CPU seconds for its charts, about; None for no limit.
     megabytes: the largest memory of a chart, about."""
 
@@ -52,13 +51,10 @@ class Limits(Options):
 class GrammarOptions(Options):
     """Settings of training and parsing.
 
-    estimator: the settings of the search for latent states.
-    lexicon: the settings of the smoothing of words.
     marginals: the signs of marginals in the arg max; see `with_signs`.
     fragments: the pseudo-count of trees that consist of any one phrase, so that fragments can be parsed; see `Priors`.
     beam: an item of the coarse chart is dropped below this share of its cell's best item; see `forests.prune_chart`.
     threshold: the posterior below which the coarse grammar prunes an edge; see `forests.prune_chart`.
-    limits: the limits of the cost of a sentence.
     compact: whether to store probabilities in fewer digits, which halves the file; see `files.round_operators`."""
 
     later: ClassVar[frozenset[str]] = frozenset({"compact"})

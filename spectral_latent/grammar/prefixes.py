@@ -208,8 +208,6 @@ class LatentPrefixes(NamedTuple):
     """The prefixes of n words under the latent grammar, of which the first r are possible.
 
     corners: the left corners of the whole latent grammar.
-    leaves: the leaf rules over each word.
-    spans: the items to sum over.
     inside: (I, M) the vectors of the items.
     end: (I,) the word after the last one of each item.
     forward: (r + 1, S, M) the forward vectors f_0 ... f_r."""

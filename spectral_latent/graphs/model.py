@@ -16,14 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from spectral_latent._options import checked, counted
-from spectral_latent.estimation import (
-    Estimator,
-    Listener,
-    Spectral,
-    estimate,
-    read_treebanks,
-    silent,
-)
+from spectral_latent.estimation import Estimator, Listener, Spectral, estimate, read_treebanks, silent
 from spectral_latent.files import Axes, Distinct, plain
 from spectral_latent.graphs.training import Feature, GraphFormalism, place_of
 from spectral_latent.inference import ScaledVectors, edge_marginals, inside, outside, state_posteriors, total_weight
@@ -52,7 +45,6 @@ if TYPE_CHECKING:  # importing networkx takes a quarter of a second
 class GraphGrammar(Member["nx.DiGraph", "nx.DiGraph"]):
     """The operators of trees given as graphs, and the meaning of their symbols and terminals.
 
-    options: the settings that the operators were learnt with.
     symbols: (S,) the label and the part that each symbol of the operators stands for.
     terminals: the observation that each terminal of the operators' leaf rules stands for.
     objective: the objective of EM at the start and after each iteration; empty for an estimator without EM."""
@@ -130,7 +122,6 @@ class GraphGrammar(Member["nx.DiGraph", "nx.DiGraph"]):
     def output(self, tree: SkeletalTrees, given: nx.DiGraph | None = None) -> nx.DiGraph:
         """Make a graph of an s-tree, or fill in the observations that a graph lacks.
 
-        tree: an s-tree over the symbols and terminals.
         given: the graph whose observations may be `MISSING`; None for an s-tree that was drawn."""
         if given is None:
             (graph,) = to_networkx(tree, self.symbols, self.terminals)

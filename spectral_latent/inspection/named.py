@@ -43,8 +43,6 @@ class NamedOperators(NamedTuple):
     def rule(self, rule: Sequence[int]) -> str:
         """Write a rule of symbols.
 
-        rule: the numbers of the parent and of its children.
-
         >>> from spectral_latent.operators import ObservableOperators
         >>> NamedOperators(ObservableOperators.__new__(ObservableOperators), ["S", "NP", "VP"], []).rule([0, 1, 2])
         'S → NP VP'

@@ -167,7 +167,6 @@ class EmissionSmoothing:
     What depends on words alone is computed once for the grammars of a treebank.
 
     lexicon: the words with their signatures, and perhaps a spelling model.
-    options: the strengths of the back-offs.
     tag_of_symbol: (S,) the number of the tag of each symbol.
 
     >>> lexicon = Lexicon(["cat", "dog", "ran"])

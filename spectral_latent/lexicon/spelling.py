@@ -94,8 +94,6 @@ def signatures(word: str) -> tuple[Signature, ...]:
     The shape is the sequence of the word's character classes, with runs of a class shortened to one.  Words that begin
     with a digit have no suffix.
 
-    word: the word, known or not.
-
     >>> signatures("Trading")
     (('Xx', 'ing'), ('Xx', 'ng'), ('Xx', 'g'), ('Xx',), ())
     >>> signatures("1,000"), signatures("東京")[0]
@@ -396,8 +394,7 @@ class SpellingModel:
         symbol: (n,) the symbol of each observation.
         count: (n,) the number of times that each observation was made; 1 if not given.
         opens: (n,) whether the word opens a sentence; no word does if not given.
-        n_symbols: K, the number of symbols; one more than the largest symbol if not given.
-        options: the settings of training."""
+        n_symbols: K, the number of symbols; one more than the largest symbol if not given."""
         options = options or SpellingOptions()
         count = np.ones(len(word)) if count is None else np.asarray(count, dtype=np.float64)
         size = int(symbol.max(initial=0)) + 1 if n_symbols is None else n_symbols

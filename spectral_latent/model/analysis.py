@@ -20,7 +20,6 @@ Input = TypeVar("Input")
 class WeighedForest(NamedTuple):
     """A forest of derivations, and the operators that weigh them.
 
-    operators: operators over the rules of the forest.
     forest: the derivations, with a component for each of C inputs or trees.
     log_factor: (C,) the logarithm of a factor of all derivations of a component; 0 for none.
     factors: (I,) the factor of each item, for every derivation that has the item; None if all are 1.

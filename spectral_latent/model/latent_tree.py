@@ -50,7 +50,6 @@ class Member(ShortRepr, Generic[Input, Tree]):
     A member is a frozen dataclass.  Its fields are the names that the symbols and terminals stand for, the operators
     `latent`, and at least
 
-    options: the settings of training and use.
     objective: the objective of EM at the start and after each iteration; empty for an estimator without EM."""
 
     options: Any
@@ -86,14 +85,10 @@ class Member(ShortRepr, Generic[Input, Tree]):
     def chart(self, inputs: Sequence[Input]) -> Any:
         """Find the derivations that inputs may have: a `WeighedForest` with a component for each input.
 
-        A formalism with another kind of charts makes a forest of them in `forest`.
-
-        inputs: one or more inputs."""
+        A formalism with another kind of charts makes a forest of them in `forest`."""
 
     def forest(self, charts: Any) -> WeighedForest:
-        """Make the forest of charts, with a component for each input, whose weight is p̂ of the input.
-
-        charts: the charts of one or more inputs."""
+        """Make the forest of charts, with a component for each input, whose weight is p̂ of the input."""
         weighed: WeighedForest = charts
         return weighed
 
@@ -103,9 +98,7 @@ class Member(ShortRepr, Generic[Input, Tree]):
         return ()
 
     def parts(self, inputs: Sequence[Input], charts: Any) -> Found:
-        """Find the parts that the trees of inputs may have; by default the edges of their charts, with `gains`.
-
-        inputs: one or more inputs."""
+        """Find the parts that the trees of inputs may have; by default the edges of their charts, with `gains`."""
         weighed = self._weighed("chart", self.forest(charts), inputs)
         gains = self._checked_gains(weighed)
         item = weighed.forest.item
@@ -114,25 +107,20 @@ class Member(ShortRepr, Generic[Input, Tree]):
 
     @abstractmethod
     def forest_of(self, trees: Sequence[Tree]) -> WeighedForest:
-        """Build the forest of the derivations of given trees, with a component for each tree.
-
-        trees: one or more trees."""
+        """Build the forest of the derivations of given trees, with a component for each tree."""
 
     def score(self, trees: Sequence[Tree]) -> SignedLog:
         """Estimate p̂ of T trees."""
         return self._weighed("forest_of", self.forest_of(trees), trees).weight()
 
     def weigh(self, inputs: Sequence[Input]) -> SignedLog:
-        """Sum p̂ over the derivations that inputs have in their charts.
-
-        inputs: one or more inputs."""
+        """Sum p̂ over the derivations that inputs have in their charts."""
         return self._weighed("chart", self.forest(self.chart(inputs)), inputs).weight()
 
     @abstractmethod
     def output(self, tree: SkeletalTrees, given: Input | None = None) -> Tree:
         """Convert one s-tree back to a tree of the formalism.
 
-        tree: an s-tree over the symbols and terminals of the operators.
         given: the input that the s-tree derives; None for a tree that was drawn."""
 
     def drawn(self, tree: SkeletalTrees, states: IntArray) -> Tree:
@@ -239,9 +227,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         return self.members[0].named_operators
 
     def with_members(self, change: Callable[[MemberKind], MemberKind]) -> Self:
-        """Replace each member.
-
-        change: the function that makes the new member of an old one."""
+        """Replace each member."""
         model: Any = self
         changed: Self = replace(model, members=tuple(map(change, self.members)))
         return changed
@@ -302,9 +288,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         checked("scored", scored, bool)
 
     def chart(self, inputs: Sequence[Input]) -> list[Any]:
-        """Take the first step: let each member find the derivations that inputs may have.
-
-        inputs: one or more inputs, in the form that members take."""
+        """Take the first step: let each member find the derivations that inputs may have."""
         return [member.chart(inputs) for member in self.members]
 
     @cached_property
@@ -391,9 +375,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         return self._weigh(list(chain.from_iterable(analysis.trees)))
 
     def fallback(self, analysis: Analysis[Input], at: int) -> Tree | None:
-        """Make a tree of an input that no member derives; None if it has no tree.
-
-        analysis: the record of several inputs."""
+        """Make a tree of an input that no member derives; None if it has no tree."""
         return None
 
     def parses(
@@ -402,7 +384,6 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         """Take the last two steps: assemble the trees of inputs, and score them.
 
         analysis: the record of the first three steps.
-        n_best: the largest number of trees of an input.
         scored: whether to compute p̂ of trees.
         settings: further settings of the formalism."""
         analysis = self.assemble(analysis, n_best, **settings)

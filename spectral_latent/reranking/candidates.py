@@ -33,7 +33,6 @@ class CandidateError(ValueError):
 class Candidate(NamedTuple):
     """A tree with the scores that one or several parsers gave it.
 
-    tree: a phrase or a dependency tree.
     score: the latest score, larger for better trees; -inf for a tree of probability zero, None if there is no score.
     other_scores: earlier scores, such as the parser's if `score` is a reranker's; none if there is no score.
 
@@ -54,7 +53,6 @@ class Candidate(NamedTuple):
     def of(tree: Tree, scores: Iterable[float] = ()) -> Candidate:
         """Make a candidate from a tree and all its scores, the latest first.
 
-        tree: a phrase or a dependency tree.
         scores: the scores of the tree, the latest first; it may have none.
 
         >>> Candidate.of(Phrase("UH", ("Yes",)), [2.0, 1.0]).other_scores
@@ -64,16 +62,12 @@ class Candidate(NamedTuple):
         return Candidate(tree, score, tuple(other_scores))
 
     def rescore(self, score: float) -> Candidate:
-        """Return the tree with one more score, which comes first.
-
-        score: the new score of the candidate."""
+        """Return the tree with one more score, which comes first."""
         return Candidate.of(self.tree, (score, *self.scores))
 
 
 def words_of(tree: Tree) -> tuple[str, ...]:
     """Return the words of a tree from left to right, without empty elements.
-
-    tree: a phrase or a dependency tree.
 
     >>> words_of(Phrase("VP", (Phrase("VB", ("go",)), Phrase("-NONE-", ("*",)))))
     ('go',)
@@ -251,7 +245,6 @@ def parser_nbest(model: Parser, trees: Iterable[Tree], n_best: int, *, jobs: int
     """Parse the sentences of gold trees to n-best lists, which are numbered from 1.
 
     trees: trees of the model's formalism.
-    n_best: the largest number of candidates of a list.
 
     Raises ValueError for a tree of another formalism or without words, and for n_best < 1.
 
@@ -275,7 +268,6 @@ def jackknifed_nbest(
     it learnt from the sentences.  The trees of a fold are neighbours, so that an article is seldom in two folds.
 
     model: a parser; the other parsers have its options.
-    n_best: the largest number of candidates of a list.
     jobs: the number of threads that train, and of processes that parse.
 
     Raises ValueError for fewer than two folds or fewer trees than folds.

@@ -230,7 +230,6 @@ _UNLIKELY = 1e-2
 class LatentFeatures:
     """Features of one latent model.
 
-    model: a parser for trees of the candidates' kind.
     name: the first part of the name of each feature, which distinguishes several models.
 
     >>> from spectral_latent.constituency import Phrase

@@ -37,7 +37,6 @@ class CandidateFeatures(ShortRepr):
     """The features of a reranker: of the base parser and of latent models.
 
     has_heads: whether the candidates are dependency trees.
-    n_scores: the number of scores of each candidate.
 
     Raises ValueError for a model's name that is empty, has a colon, or is the name of another group of features."""
 
@@ -176,7 +175,6 @@ class Reranker(StoredModel):
     ) -> Iterator[Parses[Any]]:
         """Parse sentences, and list the best parses of each in the reranker's order.
 
-        parser: the parser that finds the trees.
         sentences: sentences as the parser's `parse_all` takes them.
         n_candidates: the largest number of trees from which the reranker chooses; at least n_best are used.
         jobs: the number of processes that parse; the reranker works in this process.

@@ -28,13 +28,7 @@ import numpy as np
 import scipy
 
 from spectral_latent._compiled import TINY, check_range, compiled_pass, pass_part
-from spectral_latent.estimation import (
-    EM,
-    EstimationError,
-    Listener,
-    parallel_map,
-    silent,
-)
+from spectral_latent.estimation import EM, EstimationError, Listener, parallel_map, silent
 from spectral_latent.estimation.starts import Ascent
 from spectral_latent.sequence.conversion import Sequences, SequenceShard
 from spectral_latent.sequence.hidden_markov import HiddenMarkov, shares_with

@@ -32,7 +32,6 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
 
     A tree is a sequence of pairs of an observation and its tag; without tags, it is the sequence itself.
 
-    options: the settings of training and use.
     tags: the K tags; only None for sequences without tags.
     prior: (K,) the share of each tag among all positions.
     coarse: operators with one state for each tag.

@@ -247,7 +247,6 @@ def train_and_tag(
     """Learn a tagger with a judge, and find the tags of each sentence as models of other sentences do.
 
     sentences: pairs of a word and its tag, kept in memory.
-    options: the settings, with those of a judge.
 
     Raises ValueError for options without a judge, and the errors of `LatentTagger.train`."""
     if options.judge is None:

@@ -20,8 +20,6 @@ from spectral_latent.lexicon import JudgeOptions, LexiconOptions
 class TaggerOptions(Options):
     """Settings of training a tagger, and of tagging.
 
-    estimator: the settings of the search for latent states of tags.
-    lexicon: the settings of the smoothing of words.
     back_off: the pseudo-count of the transitions of each tag, divided among the next tags by their frequency.
     floor: ε of `prediction`: the smallest probability of an event, as a share of its probability in the coarse model.
     Only spectral estimates need it, because other estimators give probabilities.

@@ -48,9 +48,7 @@ class Vocabulary(Generic[Name]):
         self._index = {name: index for index, name in enumerate(self.names)}
 
     def add(self, name: Name) -> int:
-        """Return the integer of a name, which is entered if it is new.
-
-        name: a hashable name, known or new."""
+        """Return the integer of a name, which is entered if it is new."""
         index = self._index.setdefault(name, len(self.names))
         if index == len(self.names):
             self.names.append(name)

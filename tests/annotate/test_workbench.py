@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -134,7 +133,7 @@ def test_its_sums_are_those_of_training_on_the_same_trees() -> None:
 
 
 @pytest.mark.parametrize("name", ["fast", "accurate"])
-def test_function_labels_and_judges_stay(name: str, tmp_path: Path) -> None:
+def test_function_labels_and_judges_stay(name: str) -> None:
     labelled = [
         Phrase("S", (Phrase("NP-SBJ", (tree.children[0],)), *tree.children[1:])) if len(tree.children) > 1 else tree
         for tree in TREES[:40]
@@ -145,19 +144,12 @@ def test_function_labels_and_judges_stay(name: str, tmp_path: Path) -> None:
     bench.remove("3")
     (found,) = bench.suggest([list(labelled[36].words())])
     assert "NP-SBJ" in found.tree.bracketed()
-    bench.save(tmp_path / "bench")
-    again = Workbench.load(tmp_path / "bench")
-    assert again.trees == bench.trees
-    assert [each.function_labels for each in again.options or ()] == [True] * len(options)
-    assert again.suggest([list(labelled[36].words())])[0].tree == found.tree
 
 
-def test_a_workbench_without_trees_suggests_flat_trees(tmp_path: Path) -> None:
+def test_a_workbench_without_trees_suggests_flat_trees() -> None:
     bench = Workbench()
     (found,) = bench.suggest([["dogs", "bark"]])
     assert found.is_flat and list(found.tree.words()) == ["dogs", "bark"] and found.expected_errors == 3.0
-    bench.save(tmp_path)
-    assert not Workbench.load(tmp_path).trees
     for number, tree in enumerate(TREES[:6]):
         assert bench.is_old == (number >= 5)
         bench.add(str(number), tree)
@@ -166,27 +158,6 @@ def test_a_workbench_without_trees_suggests_flat_trees(tmp_path: Path) -> None:
     for name in list(bench.trees):
         bench.remove(name)
     assert bench.suggest([["dogs"]])[0].is_flat
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "{",
-        "[]",
-        '{"name": "a", "labels": ["S"], "children": [[0]]}',
-        '{"name": "a", "labels": ["S"], "children": [[true]]}',
-        '{"name": "a", "labels": [], "children": []}',
-        '{"name": "a", "labels": ["S"], "children": [["x"], ["y"]]}',
-        '{"name": 3, "labels": ["S"], "children": [["x"]]}',
-        '{"name": "0", "labels": ["S"], "children": [["x"]]}',
-    ],
-)
-def test_a_damaged_file_is_refused_with_its_line(line: str, tmp_path: Path) -> None:
-    bench_of(TREES[:5]).save(tmp_path)
-    with (tmp_path / "trees.jsonl").open("a", encoding="utf-8") as file:
-        file.write(line + "\n")
-    with pytest.raises(ValueError, match=r"trees\.jsonl:6"):
-        Workbench.load(tmp_path)
 
 
 def test_requests_that_cannot_be_met_change_nothing() -> None:

@@ -18,7 +18,6 @@ from typing import Any
 
 import pytest
 
-from spectral_latent.cli.command import LEFT
 from spectral_latent.corpora import parse_brackets, parse_conllu
 from tests.cli.conftest import Run, command_at
 from tests.cli.reference import commands
@@ -340,17 +339,6 @@ def test_damaged_models(run: Run, files: Path, tmp_path: Path, path: tuple[str, 
     for other in (tmp_path / "none", tmp_path):
         refused(run(*path, other, *more), other)
     assert not (tmp_path / "new").exists()
-
-
-@pytest.mark.parametrize("name", LEFT)
-def test_what_left_says_what_to_use(run: Run, files: Path, name: str) -> None:
-    if name.startswith("--"):
-        given: tuple[Any, ...] = ("label" if name == "--label" else "parse", files / "constituency", name, "x")
-    else:
-        given = ("train", name) if name in ("ud", "anchor") else (name, "x")
-    message = refused_usage(run(*given))
-    if name != "--label":
-        assert f"left; {LEFT[name]}" in message
 
 
 @pytest.mark.parametrize(
