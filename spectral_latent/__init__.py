@@ -59,8 +59,7 @@ _ADAPTERS = {
         *("partial_from_nltk", "phrase_to_nltk", "sentence_from_nltk", "sentence_to_nltk", "to_nbest"),
     },
     "spectral_latent_sklearn": {
-        *("LatentTagClassifier", "LatentTreeClassifier", "LatentTreeTransformer", "SpectralGaussianHMM", "SpectralHMM"),
-        *("from_hmmlearn", "to_hmmlearn"),
+        *("LatentTagClassifier", "SpectralGaussianHMM", "SpectralHMM", "from_hmmlearn", "to_hmmlearn"),
     },
     "spectral_latent_spacy": {
         *("NotAConstituentError", "SpectralConstituency", "SpectralDependency", "SpectralTagger"),

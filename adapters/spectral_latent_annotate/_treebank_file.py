@@ -159,7 +159,8 @@ class TreebankFile:
         plain = read.trees[number] if number < len(read.trees) else None
         found = [] if plain is None else [word for _, word in tagged_words(plain)]
         others = [*self.trees[:number], plain, *self.trees[number + 1 :]]
-        if plain is None or found != wanted or not _is_same(plain, tree) or read.trees != others:
+        bare = None if plain is None else clean(plain, function_labels=True)
+        if plain is None or found != wanted or bare != clean(tree, function_labels=True) or read.trees != others:
             lost = [f"{leaf.bracketed():.60}" for leaf in tree.preterminals() if leaf.children[0] not in found]
             raise ValueError(
                 f"this tree would be read from {self.path} as another one"
@@ -205,11 +206,6 @@ def _decoded(text: str, source: str) -> str:
         return decode(text.encode("utf-8"), source)
     except UnicodeEncodeError as error:
         raise ValueError(f"{source} has {text[error.start]!r}, which is half a character; remove it") from None
-
-
-def _is_same(one: Phrase, other: Phrase) -> bool:
-    """Compare trees without indices and empty elements."""
-    return clean(one, function_labels=True) == clean(other, function_labels=True)
 
 
 def _pieces(text: str) -> Iterator[str]:

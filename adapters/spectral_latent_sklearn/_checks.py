@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -100,12 +99,3 @@ def allowed_states(states: ArrayLike | None, n_rows: int, n_states: int) -> Bool
     raise ValueError(
         f"states must be {n_rows} integers, or {n_rows} × {n_states} booleans, not {given.dtype} of shape {given.shape}"
     )
-
-
-def list_of(examples: Any, kind: str) -> list[Any]:
-    """List the examples of a data set.  Raises ValueError for what is not a sequence, or for an empty one."""
-    if isinstance(examples, str | bytes) or not isinstance(examples, Sequence | np.ndarray):
-        raise ValueError(f"expected a list of {kind}s, not {examples!r:.60}")
-    if not len(examples):
-        raise ValueError(f"expected a list of {kind}s, not an empty one")
-    return list(examples)

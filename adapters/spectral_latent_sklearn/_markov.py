@@ -409,11 +409,10 @@ class SpectralHMM(MarkovEstimator):
         numbers = np.full(len(column), -1)
         places = np.flatnonzero(~missing_in(column))
         given = categories_in(column[places]) if len(places) else self.categories_[:0]
-        if (given.dtype.kind == "U") != (np.asarray(self.categories_).dtype.kind == "U"):
-            raise ValueError(
-                f"row {places[0]} of X has the category {given[0].item()!r}, but the others are "
-                f"{_kind_of(self.categories_)}"
-            )
+        are_strings = np.asarray(self.categories_).dtype.kind == "U"
+        if (given.dtype.kind == "U") != are_strings:
+            others = "strings" if are_strings else "integers"
+            raise ValueError(f"row {places[0]} of X has the category {given[0].item()!r}, but the others are {others}")
         index = {category: number for number, category in enumerate(self.categories_.tolist())}
         n = len(index)
         numbers[places] = [index.get(category, n) for category in given.tolist()]
@@ -476,11 +475,6 @@ class SpectralHMM(MarkovEstimator):
         n = self.emissionprob_.shape[1]
         drawn = [rng.choice(n, p=self.emissionprob_[h]) for h in state]
         return np.asarray(self.categories_[drawn][:, None])
-
-
-def _kind_of(categories: NDArray[Any]) -> str:
-    """Name the kind of categories."""
-    return "strings" if categories.dtype.kind == "U" else "integers"
 
 
 def _anchor_options(n_states: int) -> AnchorOptions:

@@ -5,7 +5,6 @@ Packages on top make commands of their own from the same parts.
 
 from spectral_latent.cli.answers import asks_for_json
 from spectral_latent.cli.command import CommandGroup, main, run
-from spectral_latent.cli.console import message, table
 from spectral_latent.cli.models import load_for
 from spectral_latent.cli.options import (
     SOURCES,
@@ -22,7 +21,7 @@ from spectral_latent.cli.options import (
     Sources,
     Value,
 )
-from spectral_latent.cli.outputs import results
+from spectral_latent.cli.outputs import message, results, table
 from spectral_latent.cli.sentences import read_sentences, read_text, tell_of_tags
 from spectral_latent.cli.sources import treebank
 

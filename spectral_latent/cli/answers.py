@@ -9,8 +9,7 @@ from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from spectral_latent.cli.console import bar, message
-from spectral_latent.cli.outputs import results
+from spectral_latent.cli.outputs import bar, message, results
 from spectral_latent.cli.sentences import Input, InputSentence
 from spectral_latent.kinds import usual_kind
 
@@ -66,14 +65,14 @@ def answers(
 
     ask: the function from a model and sentences to answers, which other processes can import.
     at_once: the largest number of sentences that are asked about together."""
-    from spectral_latent.model.batches import map_batches
+    from spectral_latent.model.batches import batches_of, map_batches
 
     kept, read = tee(given.sentences)
     unknown: Counter[str] = Counter()
     fallbacks: list[int | str] = []
     found: Iterator[Answer]
     if jobs == 1:
-        found = (answer for batch in _batches(read, given.waits, at_once) for answer in ask(model, batch))
+        found = (answer for batch in batches_of(read, at_once, given.waits) for answer in ask(model, batch))
     else:
         found = map_batches(ask, model, read, jobs)
     try:
@@ -93,23 +92,6 @@ def answers(
             )
         if unknown:
             warn_of_unknown_tags(model, unknown)
-
-
-def _batches(sentences: Iterable[InputSentence], waits: Callable[[], bool], size: int) -> Iterator[list[InputSentence]]:
-    """Divide sentences into batches, which end where a pipe would be waited for, or cannot be read on."""
-    batch: list[InputSentence] = []
-    try:
-        for sentence in sentences:
-            batch.append(sentence)
-            if len(batch) == size or waits():
-                yield batch
-                batch = []
-    except ValueError:
-        if batch:
-            yield batch
-        raise
-    if batch:
-        yield batch
 
 
 def write_answers(

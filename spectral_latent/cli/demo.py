@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from spectral_latent.cli.console import bar, message
 from spectral_latent.cli.options import Command
+from spectral_latent.cli.outputs import bar, message
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel, Phrase

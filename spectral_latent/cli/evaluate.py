@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 import click
 
 from spectral_latent.cli.answers import warn_of_unknown_tags
-from spectral_latent.cli.console import bar, message, table
 from spectral_latent.cli.models import load_for
 from spectral_latent.cli.options import (
     DEPENDENCY_SOURCES,
@@ -29,7 +28,7 @@ from spectral_latent.cli.options import (
     Value,
     function_for,
 )
-from spectral_latent.cli.outputs import figures_table
+from spectral_latent.cli.outputs import bar, figures_table, message, table
 from spectral_latent.cli.sources import dependency_entries, gold_trees, tagged, universal
 from spectral_latent.cli.tag import tags_of, with_tags_of_words
 

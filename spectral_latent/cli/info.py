@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from spectral_latent._texts import printable
-from spectral_latent.cli.console import message, table
 from spectral_latent.cli.models import load_for, record_of
 from spectral_latent.cli.options import (
     DEPENDENCY_SOURCES,
@@ -28,7 +27,7 @@ from spectral_latent.cli.options import (
     SourceFormat,
     Value,
 )
-from spectral_latent.cli.outputs import results
+from spectral_latent.cli.outputs import message, results, table
 
 if TYPE_CHECKING:
     from spectral_latent.inspection import Described, Direction

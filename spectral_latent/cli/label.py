@@ -6,10 +6,9 @@ from typing import Annotated, Any
 
 import click
 
-from spectral_latent.cli.console import message
 from spectral_latent.cli.models import load_for, record_of
 from spectral_latent.cli.options import Command, Value
-from spectral_latent.cli.outputs import OutputFile
+from spectral_latent.cli.outputs import OutputFile, message
 
 _ModelFile = Annotated[
     Any,

@@ -14,8 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get
 
 import click
 
-from spectral_latent.cli.console import be_quiet
-from spectral_latent.cli.outputs import OutputFile, refuse_inputs
+from spectral_latent.cli.outputs import OutputFile, be_quiet, refuse_inputs
 
 
 class Value(NamedTuple):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import click
 
 from spectral_latent.cli.answers import Answer, answers, asks_for_json, users_errors, write_answers
-from spectral_latent.cli.console import message
 from spectral_latent.cli.models import load_for
 from spectral_latent.cli.options import (
     AsJson,
@@ -26,7 +25,7 @@ from spectral_latent.cli.options import (
     Page,
     function_for,
 )
-from spectral_latent.cli.outputs import results
+from spectral_latent.cli.outputs import message, results
 from spectral_latent.cli.sentences import InputSentence, read_partial_phrases, read_partial_sentences, read_sentences
 from spectral_latent.kinds import usual_kind
 

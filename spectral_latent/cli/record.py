@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
-from spectral_latent.cli.console import bar, message, shows_progress, table
 from spectral_latent.cli.options import option_name
+from spectral_latent.cli.outputs import bar, message, shows_progress, table
 from spectral_latent.kinds import find_kind
 
 if TYPE_CHECKING:

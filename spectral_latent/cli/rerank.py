@@ -13,7 +13,6 @@ import click
 
 from spectral_latent.cli.answers import users_errors
 from spectral_latent.cli.command import CommandGroup
-from spectral_latent.cli.console import bar, message, table
 from spectral_latent.cli.models import load_for
 from spectral_latent.cli.options import (
     DEPENDENCY_SOURCES,
@@ -29,7 +28,7 @@ from spectral_latent.cli.options import (
     Value,
     function_for,
 )
-from spectral_latent.cli.outputs import OutputFile, figures_table, results
+from spectral_latent.cli.outputs import OutputFile, bar, figures_table, message, results, table
 from spectral_latent.cli.sentences import read_text
 from spectral_latent.cli.sources import dependency_entries, gold_trees, rooted_sentences, treebank
 

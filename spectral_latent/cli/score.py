@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from spectral_latent.cli.answers import asks_for_json
-from spectral_latent.cli.console import bar, table
 from spectral_latent.cli.models import load_for
 from spectral_latent.cli.options import AsJson, Command, Files, InputFormat, Jobs, Output, SkipBad, function_for
-from spectral_latent.cli.outputs import results
+from spectral_latent.cli.outputs import bar, results, table
 from spectral_latent.cli.sentences import read_text
 
 _AT_ONCE = 100  # the number of trees that are scored at once

@@ -9,7 +9,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from spectral_latent.cli.console import message
+from spectral_latent.cli.outputs import message
 
 if TYPE_CHECKING:
     from spectral_latent.corpora import Format

@@ -14,7 +14,6 @@ import click
 
 from spectral_latent._names import ConstituencyPresetName, EstimatorName, PresetName
 from spectral_latent.cli.command import CommandGroup
-from spectral_latent.cli.console import message
 from spectral_latent.cli.evaluate import KINDS as EVALUATE
 from spectral_latent.cli.evaluate import Gold
 from spectral_latent.cli.options import (
@@ -32,7 +31,7 @@ from spectral_latent.cli.options import (
     Sources,
     Value,
 )
-from spectral_latent.cli.outputs import OutputFile, figures_table
+from spectral_latent.cli.outputs import OutputFile, figures_table, message
 from spectral_latent.cli.record import Run
 from spectral_latent.cli.sentences import warn_of_raw_text
 from spectral_latent.cli.sources import rooted_sentences, tagged, treebank, untagged

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spectral_latent._texts import printable
-from spectral_latent.cli.console import message
 from spectral_latent.cli.models import record_of
+from spectral_latent.cli.outputs import message
 from spectral_latent.cli.record import Run
 from spectral_latent.cli.train import TRAIN
 from spectral_latent.kinds import usual_kind

@@ -64,11 +64,6 @@ def _parses_of_batch(flat: FlatPhrases, rest: list[list[tuple[Any, ...]]]) -> Pa
     return ParsesOfBatch(Parses(Parse(next(trees), *each) for each in of_sentence) for of_sentence in rest)
 
 
-def group_by_words(trees: Iterable[Phrase]) -> list[list[Phrase]]:
-    """Divide trees into lists: a list holds trees that follow one another and have the same words."""
-    return [list(of_sentence) for _, of_sentence in groupby(trees, key=lambda tree: tuple(tree.words()))]
-
-
 def _obeys(tree: Phrase, constraints: PhraseConstraints) -> bool:
     """Tell whether a tree has all constituents that constraints require."""
     labelled_spans = {(part.first, part.end, label) for part in list_constituents(tree) for label in (part.label, None)}
@@ -379,7 +374,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
 
     def _weigh(self, trees: list[Phrase]) -> SignedLog:
         """Compute p̂ of cleaned trees; parts that neighbouring trees of one sentence share are computed once."""
-        lists = group_by_words(trees)
+        lists = [list(of_sentence) for _, of_sentence in groupby(trees, key=lambda tree: tuple(tree.words()))]
         sentences = [list(of_sentence[0].words()) for of_sentence in lists]
         grammars = [member.for_sentences(sentences) for member in self.members]
         return self._weight(PhraseColumns.of(lists, grammars[0].start, self.part_names), grammars)

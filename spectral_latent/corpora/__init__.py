@@ -1,13 +1,12 @@
 """Read and write treebanks, and tagged and plain sentences."""
 
-from spectral_latent.corpora._nltk import phrases_from_nltk
+from spectral_latent.corpora._nltk import phrase_from_nltk, phrases_from_nltk
 from spectral_latent.corpora.brackets import Markup, parse_brackets, parse_partial, raw_trees, read_brackets
 from spectral_latent.corpora.conllu import parse_conllu, parse_partial_conllu, read_conllu, to_conllu
 from spectral_latent.corpora.formats import Format, Guess, sniff_format
-from spectral_latent.corpora.nltk_trees import phrase_from_nltk
 from spectral_latent.corpora.raw_text import DividedText, divided_texts, has_text
+from spectral_latent.corpora.rows import parse_table
 from spectral_latent.corpora.sources import constituency_trees, dependency_trees
-from spectral_latent.corpora.tables import parse_table
 from spectral_latent.corpora.tagged import (
     UNIVERSAL_TAGS,
     parse_tagged,

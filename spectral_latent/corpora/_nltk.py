@@ -1,24 +1,27 @@
-"""Read NLTK's corpora by name, and their parts for training, development and test.
+"""Read NLTK's corpora by name, and their parts for training, development and test; convert NLTK's trees to phrases.
 
-NLTK itself is imported only for corpora that its readers alone can read.
+NLTK itself, whose import takes longer than reading a treebank, is imported only for corpora that its readers alone can
+read.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, nullcontext, suppress
 from difflib import get_close_matches
 from itertools import chain, islice
+from pathlib import Path
 from sys import intern  # one string per distinct word and tag
-from typing import Any, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from spectral_latent._threads import in_blocks
 from spectral_latent.constituency.cleaning import EMPTY_TAG, Changes, is_empty, tagged_words, without_empty
 from spectral_latent.constituency.tree import Phrase, inner_first
-from spectral_latent.corpora._nltk_files import Annotation, CorpusFiles
-from spectral_latent.corpora.brackets import LEMMAS, NO_WORDS, SAMPLE, Markup, parse_brackets
-from spectral_latent.corpora.nltk_trees import plain_phrase_from_nltk
+from spectral_latent.corpora.brackets import LEMMAS, NO_WORDS, SAMPLE, Markup, parse_brackets, without_outer_bracket
 from spectral_latent.corpora.text import CorpusError
 from spectral_latent.estimation import EstimationError
 
@@ -307,3 +310,134 @@ def _checked(word: Any, tag: Any) -> tuple[str, str]:
     if not (isinstance(tag, str) and tag):
         raise ValueError(f"expected a tag for the word {word!r:.80}, got {tag!r:.80}")
     return intern(str(word)), intern(str(tag))
+
+
+# Files of treebanks, which are read without NLTK
+
+
+Annotation = Literal["brackets", "dependencies", "other"]
+
+# The folder, the names of the files, their encoding and their annotation, as in `nltk.corpus`.
+_CORPORA: dict[str, tuple[str, str, str, Annotation]] = {
+    "cess_cat": ("cess_cat", r"(?!\.).*\.tbf", "ISO-8859-15", "brackets"),
+    "cess_esp": ("cess_esp", r"(?!\.).*\.tbf", "ISO-8859-15", "brackets"),
+    "dependency_treebank": ("dependency_treebank", r".*\.dp", "ascii", "dependencies"),
+    "treebank": ("treebank/combined", r"wsj_.*\.mrg", "ascii", "brackets"),
+}
+
+
+class CorpusFiles(NamedTuple):
+    """The files of a treebank in a folder or a zip file, with the methods of NLTK's readers that need no more."""
+
+    paths: dict[str, Path | zipfile.Path]
+    encoding: str
+    annotation: Annotation
+
+    @staticmethod
+    def find(corpus: str) -> CorpusFiles | None:
+        """Find the files where NLTK looks for them: folders before zip files; None if it must look for itself.
+
+        NLTK does so once it is imported, because a program may then have changed its paths and its readers."""
+        if corpus not in _CORPORA or "nltk" in sys.modules:
+            return None
+        folder, names, encoding, annotation = _CORPORA[corpus]
+        data = [Path(place, "corpora") for place in _data_folders()]
+        for root in (*(place / folder for place in data), *(place / f"{corpus}.zip" for place in data)):
+            try:
+                if root.exists():
+                    within = zipfile.Path(root, f"{folder}/") if root.suffix == ".zip" else root
+                    paths = {path.name: path for path in within.iterdir() if re.fullmatch(names, path.name)}
+                    return CorpusFiles(paths, encoding, annotation) if paths else None
+            except (OSError, ValueError, zipfile.BadZipFile):
+                return None
+        return None
+
+    def fileids(self) -> list[str]:
+        """List the names of the files."""
+        return list(self.paths)
+
+    def raw(self, file: str) -> str:
+        """Read the text of a file."""
+        return self.paths[file].read_bytes().decode(self.encoding)
+
+
+def _data_folders() -> list[str]:
+    """List the folders of NLTK's data in the order in which NLTK looks into them."""
+    given = [os.path.expanduser(folder) for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep) if folder]
+    own = [] if os.path.expanduser("~/") == "~/" else [os.path.expanduser("~/nltk_data")]
+    if sys.platform == "win32":
+        return [*given, *own]
+    of_python = [os.path.join(sys.prefix, *part, "nltk_data") for part in ((), ("share",), ("lib",))]
+    of_system = [f"{place}/{part}/nltk_data" for part in ("share", "lib") for place in ("/usr", "/usr/local")]
+    return [*given, *own, *of_python, *of_system]
+
+
+# Trees of NLTK
+
+
+def phrase_from_nltk(tree: Any) -> Phrase:
+    """Make a phrase of an `nltk.Tree`; a root without a label is dropped if it has one child.
+
+    Leaves may contain anything, also spaces and brackets.  Traces have the tag -NONE-, as `parse_brackets` gives it.
+
+    tree: an `nltk.Tree`.
+
+    Raises `TypeError` for leaves or labels that are not strings, and `ValueError` for an empty leaf, an empty label
+    below the root, and a constituent that is empty, has several words, or words beside phrases.
+
+    >>> from nltk.tree import Tree
+    >>> phrase_from_nltk(Tree("NP", [Tree("NNS", ["dogs"])]))
+    <Phrase: (NP (NNS dogs))>
+    """
+    phrase = plain_phrase_from_nltk(tree)
+    return Markup.of_trees([phrase]).mark(phrase, Changes()) or phrase
+
+
+def plain_phrase_from_nltk(tree: Any) -> Phrase:
+    """Make a phrase as `phrase_from_nltk` does, but leave traces as they stand."""
+    parents_first: list[Any] = []  # parents before children, siblings from right to left
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        parents_first.append(node)
+        is_inner = node is not tree
+        if not (is_inner and isinstance(node, str)):
+            _check(node, is_inner)
+            waiting.extend(node)
+    done: list[Any] = []
+    for node in reversed(parents_first):
+        if isinstance(node, str):
+            done.append(node[:])  # a plain string, also of a subclass
+        else:
+            first = len(done) - len(node)  # the children are the latest phrases, in order
+            done[first:] = [Phrase(node.label(), tuple(done[first:]))]
+    (root,) = done
+    return without_outer_bracket(cast(Phrase, root))
+
+
+def _is_pair(node: Any) -> bool:
+    """Tell whether a node is a word with its tag."""
+    return isinstance(node, tuple) and len(node) == 2 and all(isinstance(part, str) and part for part in node)
+
+
+def _check(node: Any, inner: bool) -> None:
+    """Raise TypeError or ValueError for a node that `phrase_from_nltk` does not take."""
+    if isinstance(node, list | tuple) and not hasattr(node, "label") and all(map(_is_pair, node)) and len(node):
+        raise TypeError(
+            f"expected an nltk.Tree, got a list of words with their tags, {node!r:.60}; give parsed sentences, or "
+            f"train a tagger such as LatentHMMTagger"
+        )
+    if not (isinstance(node, list) and hasattr(node, "label")):
+        raise TypeError(f"expected an nltk.Tree whose leaves are strings, got {type(node).__name__} {node!r:.80}")
+    label = node.label()
+    if not isinstance(label, str):
+        raise TypeError(f"a label must be a string, got {type(label).__name__} {label!r:.80}")
+    has_word = any(isinstance(child, str) for child in node)
+    if len(node) == 0 or "" in node:
+        raise ValueError(f"the constituent {label} is empty; remove it, or give it a word")
+    if has_word and len(node) > 1:
+        raise ValueError(
+            f"the constituent {label} has several words, or words beside phrases; give each word a tag of its own"
+        )
+    if not label and (inner or has_word):
+        raise ValueError("a constituent has no label; only a root over phrases may lack one")

@@ -55,13 +55,11 @@ def constituency_trees(
     name = os.fspath(source)
     if name.startswith("nltk:"):
         return items_of_corpus(name, "parsed_sents", "treebank", partial(phrases_of_file, changes))
-    read = partial(_phrases_of_file, changes, form, skip_bad)
+
+    def read(path: Path) -> Iterator[Phrase]:
+        return phrases_of_text(read_text(path), os.fspath(path), changes, form, skip_bad=skip_bad, traces=False)
+
     return items_of_files(name, "treebank", read, ENDINGS["brackets"])
-
-
-def _phrases_of_file(changes: Changes | None, form: Format | None, skip_bad: bool, path: Path) -> Iterator[Phrase]:
-    """Read the trees of a file."""
-    return phrases_of_text(read_text(path), os.fspath(path), changes, form, skip_bad=skip_bad, traces=False)
 
 
 def phrases_of_text(
@@ -161,12 +159,11 @@ def _entries(name: str, changes: Changes | None, form: Format | None) -> Iterato
             partial(_entries_of_nltk, changes),
             example="dependency_treebank",
         )
-    return items_of_files(name, "dependency treebank", partial(_entries_of_file, changes, form), ENDINGS["conllu"])
 
+    def read(path: Path) -> Iterator[Entry]:
+        return entries_of_text(read_text(path), os.fspath(path), changes, form)
 
-def _entries_of_file(changes: Changes | None, form: Format | None, path: Path) -> Iterator[Entry]:
-    """Read the sentences of a file."""
-    return entries_of_text(read_text(path), os.fspath(path), changes, form)
+    return items_of_files(name, "dependency treebank", read, ENDINGS["conllu"])
 
 
 def _entries_of_nltk(changes: Changes | None, reader: Any, corpus: str, file: str) -> Iterator[Entry]:

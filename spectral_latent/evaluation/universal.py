@@ -69,7 +69,10 @@ def _read(sentences: Iterable[DependencySentence]) -> _Document:
         heads = sentence.heads or ()
         ranges = {first: (last, form) for first, last, form in sentence.ranges}
         relations = [name.partition(":")[0] for name in sentence.relations]
-        features = ["|".join(filter(_is_universal, sorted(column.split("|")))) for column in sentence.feats]
+        features = [
+            "|".join(each for each in sorted(column.split("|")) if each.partition("=")[0] in _UNIVERSAL)
+            for column in sentence.feats
+        ]
         functions: list[list[_Function]] = [[] for _ in range(len(heads) + 1)]
         for word, head in enumerate(heads):
             if head and relations[word] in _FUNCTION_RELATIONS:
@@ -96,11 +99,6 @@ def _read(sentences: Iterable[DependencySentence]) -> _Document:
             )
         found.sentences.add((opens, place))
     return found._replace(characters="".join(characters))
-
-
-def _is_universal(feature: str) -> bool:
-    """Tell whether a feature such as `Case=Nom` is universal."""
-    return feature.partition("=")[0] in _UNIVERSAL
 
 
 def _align(gold: Sequence[_Word], found: Sequence[_Word]) -> list[tuple[int, int]]:

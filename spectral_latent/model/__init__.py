@@ -15,8 +15,7 @@ from spectral_latent.model.parses import (
     complete,
 )
 from spectral_latent.model.parts import Parts
-from spectral_latent.model.regions import surprisal_of_regions
-from spectral_latent.model.surprisal import NextWords, Prefixes, Surprisal, Unit, entropies
+from spectral_latent.model.surprisal import NextWords, Prefixes, Surprisal, Unit, entropies, surprisal_of_regions
 
 __all__ = [
     "Analysis",

@@ -115,13 +115,15 @@ def _n_processes(jobs: int | None) -> int:
     return int(effective_n_jobs(jobs))
 
 
-def batches_of(items: Iterable[Item], size: int = BATCH_SIZE) -> Iterator[list[Item]]:
-    """Divide items into batches; if reading an item raises an error, the items before it are the last batch."""
+def batches_of(
+    items: Iterable[Item], size: int = BATCH_SIZE, waits: Callable[[], bool] = lambda: False
+) -> Iterator[list[Item]]:
+    """Divide items into batches, which end where the next item would be waited for, or where reading it fails."""
     batch: list[Item] = []
     try:
         for item in items:
             batch.append(item)
-            if len(batch) == size:
+            if len(batch) == size or waits():
                 yield batch
                 batch = []
     except Exception:

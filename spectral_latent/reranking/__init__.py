@@ -13,8 +13,14 @@ from spectral_latent.reranking.candidates import (
 )
 from spectral_latent.reranking.choice import CandidateChoice, RerankerOptions
 from spectral_latent.reranking.features import BaseFeatures, FeatureTable, LatentFeatures
-from spectral_latent.reranking.lists import NBestFormat, nbest_format, parse_nbest, read_nbest
-from spectral_latent.reranking.lists_output import best_trees, write_nbest
+from spectral_latent.reranking.lists import (
+    NBestFormat,
+    best_trees,
+    nbest_format,
+    parse_nbest,
+    read_nbest,
+    write_nbest,
+)
 from spectral_latent.reranking.reranker import LATENT, N_CANDIDATES, CandidateFeatures, LatentModels, Reranker
 
 __all__ = [

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import pytest
 from hmmlearn.hmm import GMMHMM, CategoricalHMM, GaussianHMM, PoissonHMM
@@ -12,25 +11,14 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from spectral_latent_sklearn import (
     LatentTagClassifier,
-    LatentTreeClassifier,
-    LatentTreeTransformer,
     SpectralGaussianHMM,
     SpectralHMM,
     from_hmmlearn,
     to_hmmlearn,
 )
 
-
-def pair(left: str, right: str) -> nx.DiGraph:
-    graph = nx.DiGraph([(0, 1), (0, 2)])
-    for node, attributes in enumerate([{}, {"observation": left}, {"observation": right}]):
-        graph.add_node(node, label="leaf" if node else "pair", **attributes)
-    return graph
-
-
 WEATHER = [["rain"], ["rain"], ["sun"], ["sun"], ["sun"]] * 30
 WORDS = [[1, "dogs"], [1, "bark"], [2, "cats"], [2, "sleep"], [2, "well"]] * 5
-PAIRS = [pair("a", "a"), pair("a", "b"), pair("b", "b"), pair("b", "c")] * 5
 TWO_NUMBERS = np.arange(200.0)[:, None] % 2
 
 
@@ -41,8 +29,6 @@ TWO_NUMBERS = np.arange(200.0)[:, None] % 2
         (SpectralHMM(2, "spectral"), WEATHER, None, "score"),
         (SpectralGaussianHMM(2, random_state=0), TWO_NUMBERS, None, "predict_proba"),
         (LatentTagClassifier(1), WORDS, ["N", "V", "N", "V", "R"] * 5, "predict_proba"),
-        (LatentTreeClassifier(1), PAIRS, ["early", "early", "late", "late"] * 5, "predict_proba"),
-        (LatentTreeTransformer(1), PAIRS, None, "transform"),
     ],
     ids=lambda value: type(value).__name__ if hasattr(value, "fit") else "",
 )
@@ -73,15 +59,13 @@ WITHOUT_ORDER = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")  # checks of numbers, for words and graphs
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")  # checks of numbers, for words
 @pytest.mark.parametrize(
     "estimator",
     [
         FirstColumn(n_init=1),
         SpectralGaussianHMM(n_init=1, n_iter=5),
         LatentTagClassifier(),
-        LatentTreeClassifier(),
-        LatentTreeTransformer(),
     ],
     ids=lambda value: type(value).__name__,
 )

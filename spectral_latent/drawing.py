@@ -1,4 +1,4 @@
-"""Draw trees and arcs over words as SVG, which notebooks and browsers show.
+"""Draw trees and arcs as SVG, and write scores, tags and posteriors as HTML, for notebooks and browsers.
 
 In a page, lines and letters have the colour of the text around the picture.  A picture in a file of its own has the
 light or dark colours that the reader has chosen.  Every picture has a text with the same content, for screen readers.
@@ -7,8 +7,10 @@ light or dark colours that the reader has chosen.  Every picture has a text with
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
+
+__all__ = ["Html", "arcs_svg", "captioned_html", "escaped", "readable", "tagged_html", "tree_svg"]
 
 _LETTER = 8.0  # width of a letter of 14 pixels; wide letters, such as those of Chinese, have twice this width
 _GAP = 14.0  # between two words
@@ -173,3 +175,41 @@ def arcs_svg(words: Sequence[str], tags: Sequence[str], heads: Sequence[int], re
         f"{word}: {relation} of {names[head]}" for word, head, relation in zip(words, heads, relations, strict=True)
     )
     return _picture(end, base + 2 * _LINE + 10, title, parts)
+
+
+_TAGS_STYLE = ".sl-tags{line-height:2.6;ruby-position:under;word-spacing:.3em}.sl-tags rt{font-size:.75em}"
+
+
+class Html(str):
+    """A piece of HTML, which notebooks render.
+
+    >>> Html("<b>dogs</b>")._repr_html_()
+    '<b>dogs</b>'
+    """
+
+    def _repr_html_(self) -> str:
+        return str(self)
+
+
+def captioned_html(drawings: Iterable[tuple[str, str]]) -> Html:
+    """Put drawings one below the other, each under its caption.
+
+    drawings: pairs of a caption and a drawing as SVG.
+
+    >>> captioned_html([("log p = -1.5", "<svg></svg>")]).count("<p>log p = -1.5</p>")
+    1
+    """
+    # A drawing that is wider than the screen scrolls by itself, also by keyboard.
+    region = '<p>{0}</p><div style="overflow-x:auto" role="region" aria-label="{0}" tabindex="0">{1}</div>'
+    return Html("".join(region.format(escaped(caption), svg) for caption, svg in drawings))
+
+
+def tagged_html(words: Sequence[str], tags: Sequence[str]) -> Html:
+    """Write the words of a sentence with the tag of each below it.
+
+    >>> tagged_html(["dogs"], ["NNS"])  # doctest: +ELLIPSIS
+    '<style>...</style><p class="sl-tags"><ruby>dogs<rt>NNS</rt></ruby></p>'
+    """
+    pairs = zip(words, tags, strict=True)
+    shown = " ".join(f"<ruby>{escaped(word)}<rt>{escaped(tag)}</rt></ruby>" for word, tag in pairs)
+    return Html(f'<style>{_TAGS_STYLE}</style><p class="sl-tags">{shown}</p>')
