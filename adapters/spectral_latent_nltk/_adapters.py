@@ -204,17 +204,6 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         (log,) = self.model.score([self._tree(tree)]).log
         return float(log) / math.log(2)
 
-    def log_prob(self, sent: _Sentence) -> float:
-        """Compute log2 p̂ of the estimated probability of a sentence: the sum over the trees in its pruned chart.
-
-        The trees' own `logprob()` is computed without pruning, so that the likeliest trees of a sentence may have more
-        probability together than this sum; see `log_probabilities` of the model.  The logarithm is -inf if the model
-        derives no tree, or if the estimate is not above zero.
-
-        Raises TypeError for an object that is not a sentence, and ValueError for an empty sentence."""
-        (log,) = self.model.log_probabilities(self._sentences([sent]))
-        return float(log) / math.log(2)
-
     def surprisal(self, sent: _Sentence, unit: Unit = "bits") -> Surprisal:
         """Compute the surprisal of each token after the tokens before it, and its lexical and syntactic parts.
 

@@ -43,7 +43,11 @@ class LatentHMMTagger(TaggerAdapter):
 
     def __init__(self, model: LatentTagger | LatentHMM) -> None:
         super().__init__(model)
-        self._tagger = model if isinstance(model, LatentTagger) else _with_named_states(model)
+        self._tagger: LatentTagger | StateTagger
+        if isinstance(model, LatentTagger):
+            self._tagger = model
+        else:  # NLTK's tags are strings
+            self._tagger = replace(model.tagger, tags=[str(state) for state in model.tagger.tags])
 
     @classmethod
     def train(
@@ -116,12 +120,6 @@ class LatentHMMTagger(TaggerAdapter):
 
     def _tags_of(self, sentences: list[list[str]]) -> Iterator[list[Any]]:
         return self._tagger.tag_all(sentences)
-
-
-def _with_named_states(model: LatentHMM) -> StateTagger:
-    """Make a tagger whose tags are the numbers of states as strings, because NLTK's tags are strings."""
-    states = model.tagger
-    return replace(states, tags=[str(state) for state in states.tags])
 
 
 class AnchorTagger(TaggerAdapter):

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import repeat
+from itertools import pairwise, repeat
 from operator import itemgetter
 from typing import Annotated, Any, NamedTuple
 
@@ -230,8 +230,16 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         return PhraseItems(self.options, charts.grammar.latent, forest, factors, parts, is_derived)
 
     def most_frequent_tags(self, grammar: SentenceGrammar) -> list[str]:
-        """Find the most frequent tag of each word."""
-        return [self.symbols[symbol].last for symbol in self.most_frequent_symbols(grammar).tolist()]
+        """Find the tag of each word that has the largest share of the word's nodes in the treebank.
+
+        A word without a rule has the most frequent of all tags."""
+        leaves = grammar.leaves(grammar.words.word, grammar.words.likely)
+        joint = leaves.weight * self.prior[leaves.symbol]
+        over_words = self.coarse.rules.leaf[:, 0]
+        any_word = over_words[np.argmax(self.prior[over_words])]
+        bounds = pairwise(leaves.start.tolist())
+        symbols = [leaves.symbol[i + np.argmax(joint[i:j])] if i < j else any_word for i, j in bounds]
+        return [self.symbols[symbol].last for symbol in symbols]
 
     @cached_property
     def _without_leaves(self) -> CompactOperators:

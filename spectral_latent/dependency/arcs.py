@@ -126,8 +126,9 @@ class ArcEvidence(NamedTuple):
     @staticmethod
     def of(sentences: Sequence[DependencySentence], options: DependencyOptions) -> ArcEvidence:
         """Join the columns of sentences."""
+        other = "xpos" if options.tags == "upos" else "upos"
         columns = [
-            (options.words_of(each), options.tags_of(each), options.others_of(each), each.feats) for each in sentences
+            (options.words_of(each), options.tags_of(each), getattr(each, other), each.feats) for each in sentences
         ]
         for number, of_sentence in enumerate(columns, start=1):
             if len({*map(len, of_sentence)}) > 1:

@@ -50,17 +50,9 @@ class DependencyOptions(GrammarOptions):
         return sentence.tags(self.tags)
 
     def words_of(self, sentence: DependencySentence) -> tuple[str, ...]:
-        """Take the observations of a sentence from their column.
-
-        sentence: a sentence of n words."""
+        """Take the observations of a sentence from their column."""
         words: tuple[str, ...] = getattr(sentence, self.words)
         return words
-
-    def others_of(self, sentence: DependencySentence) -> tuple[str, ...]:
-        """Take the tags of a sentence from the column that `tags` does not name.
-
-        sentence: a sentence of n words."""
-        return sentence.xpos if self.tags == "upos" else sentence.upos
 
 
 def check_together(options: Sequence[DependencyOptions]) -> None:

@@ -49,16 +49,6 @@ class Difference(NamedTuple):
         return 100 * (self.other - self.base) / (100 - self.base) if self.base != 100 else 0.0
 
 
-class RerankingEvaluation(NamedTuple):
-    """The evaluation of a reranker.
-
-    difference: the difference between the first candidates (base) and the chosen candidates (other).
-    oracle: the percentage of the best candidates, which no reranker can exceed."""
-
-    difference: Difference
-    oracle: float
-
-
 def paired_bootstrap(
     base: Sequence[Score],
     other: Sequence[Score],
@@ -100,15 +90,15 @@ class CandidateScores(NamedTuple):
     gains: FloatArray
     scores: list[list[Any]]
 
-    def evaluate(self, chosen: Iterable[int], *, samples: int = 2000) -> RerankingEvaluation:
-        """Evaluate the choice of a candidate in each list, of which the best is the one with the largest measure.
+    def evaluate(self, chosen: Iterable[int], *, samples: int = 2000) -> tuple[Difference, float]:
+        """Compare the first candidates with the chosen ones; also measure the best ones, which no reranker can exceed.
 
         chosen: (L,) the place of a candidate in each list; -1 for the stand-in tree."""
         best = [max(row, key=self.measure) for row in self.scores]
         taken = [row[i] for row, i in zip(self.scores, chosen, strict=True)]
         first = [row[0] for row in self.scores]
         difference = paired_bootstrap(first, taken, self.measure, samples=samples)
-        return RerankingEvaluation(difference, self.measure(reduce(add, best)))
+        return difference, self.measure(reduce(add, best))
 
 
 def score_dependency_lists(lists: Sequence[NBest], gold: Sequence[DependencySentence]) -> CandidateScores:

@@ -135,12 +135,6 @@ class SentenceGrammar:
         """Look up the leaf rules of words by their numbers (n,): those of the rules (R0,) that charts use, or all."""
         return CoarseLeaves.of(self.words.rules, self.weight, word, used)
 
-    def with_latent(self, operators: ObservableOperators) -> SentenceGrammar:
-        """Replace the latent operators by others over the same rules.
-
-        operators: operators of the whole grammar, with the leaf rules of all words."""
-        return replace(self, latent=self.words.restrict(operators))
-
     def of_sentences(self, which: IntArray) -> SentenceGrammar:
         """Take some of the sentences, in any order; a sentence may be taken several times, for several trees.
 

@@ -369,19 +369,6 @@ class LatentGrammar(
             return None
         return prefixes
 
-    def most_frequent_symbols(self, grammar: SentenceGrammar) -> IntArray:
-        """Find the symbol over each word (n,) that has the largest share of the word's nodes in the treebank.
-
-        A word without a rule has the most frequent of all symbols over words."""
-        leaves = grammar.leaves(grammar.words.word, grammar.words.likely)
-        joint = leaves.weight * self.prior[leaves.symbol]
-        over_words = self.coarse.rules.leaf[:, 0]
-        symbols = np.full(len(grammar.words.word), over_words[np.argmax(self.prior[over_words])], dtype=np.int64)
-        for place, (first, end) in enumerate(zip(leaves.start[:-1].tolist(), leaves.start[1:].tolist(), strict=True)):
-            if first < end:
-                symbols[place] = leaves.symbol[first + np.argmax(joint[first:end])]
-        return symbols
-
 
 def spelling_of(words: Sequence[str], counts: WordCounts, tag_of_symbol: IntArray, n_tags: int) -> SpellingModel:
     """Train a model of the tags of words, given their spelling.

@@ -426,11 +426,7 @@ class ObservableOperators(RuleTable):
         return self.with_leaf_rules(rules, self.leaf[source] * factor[:, None], trusted=True)
 
     def restrict(self, rules: Rules, symbol: IntArray, terminal: IntArray) -> ObservableOperators:
-        """Select some symbols and rules, as every table does, and the singular values of the symbols.
-
-        rules: rules of this table, with the numbers of n symbols and X terminals in the other table.
-        symbol: (n,) the number of each of these symbols in this table.
-        terminal: (X,) the number of each of these terminals in this table.
+        """Select some symbols (n,), terminals (X,) and rules, as every table does, and the singular values of symbols.
 
         >>> rules = Rules(np.array([[0, 7], [1, 5]]), np.empty((0, 2), int), np.empty((0, 3), int))
         >>> operators = ObservableOperators(rules, np.array([1, 1]), np.array([[0.5], [0.25]]),

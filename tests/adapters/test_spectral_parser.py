@@ -126,8 +126,6 @@ def test_scores_are_binary_logarithms_of_probabilities(parser: SpectralParser) -
         expected = parser.model.score([phrase_from_nltk(tree)]).log[0] / math.log(2)
         assert parser.score(tree) == pytest.approx(expected)
         assert parser.parse_one(tree.leaves()).logprob() == pytest.approx(expected)
-        (log,) = parser.model.log_probabilities([tree.leaves()])
-        assert parser.log_prob(tree.leaves()) == pytest.approx(log / math.log(2))
         in_nats = parser.surprisal(tree.leaves(), "nats").total
         np.testing.assert_allclose(parser.surprisal(tree.leaves()).total, in_nats / math.log(2))
 
