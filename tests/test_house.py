@@ -227,10 +227,10 @@ VERBS = {
     "sizes",
     "parse",
 }
-N_TYPES = 367
-N_FILES = 218
+N_TYPES = 364
+N_FILES = 210
 LINES: dict[str, tuple[int, int]] = {
-    "spectral_latent": (78, 6),
+    "spectral_latent": (77, 6),
     "_version": (38, 3),
     "_numba": (236, 41),  # all that needs numba, and parts whose compiled form is another function
     "_compiled": (197, 48),  # short inputs that Python runs by itself, with NumPy in the place of some loops
@@ -238,35 +238,35 @@ LINES: dict[str, tuple[int, int]] = {
     "_texts": (12, 5),
     "_options": (254, 65),  # settings of older files that are gone
     "_threads": (61, 10),  # trees are made without searches for garbage, which took as long as making them
-    "trees": (675, 280),
-    "operators": (703, 320),  # tensors grouped by shape, in the place of rule by rule; numbers scaled at once
+    "trees": (675, 278),
+    "operators": (703, 316),  # tensors grouped by shape, in the place of rule by rule; numbers scaled at once
     "ready": (71, 23),  # what each model is good and bad at, with figures
-    "files": (1167, 372),  # exports for packages on top; settings that are gone; an error names what loads any kind
+    "files": (1167, 368),  # exports for packages on top; settings that are gone; an error names what loads any kind
     "inference": (1765, 536),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
-    "estimation": (2636, 867),  # ends of starts; how many trees would show more states; priors of rules without a loop
-    "drawing": (171, 62),
-    "inspection": (388, 176),  # and the tables and pictures of anchor models, which left `anchors`
+    "estimation": (2625, 867),  # ends of starts; how many trees would show more states; priors of rules without a loop
+    "drawing": (155, 60),
+    "inspection": (342, 162),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
     "tokenisation": (223, 48),
-    "model": (1189, 557),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
-    "lexicon": (1285, 435),  # words known in text; relatives of unseen words by NumPy; one rounding of weights
-    "grammar": (2035, 554),  # prefixes of a short sentence are a block of Python
-    "constituency": (2826, 901),  # exports for packages on top; presets that are made when one is asked for
-    "sequence": (3316, 953),  # and tags, paths and draws of a short one; one state without an estimator
-    "automata": (809, 266),
-    "anchors": (527, 192),
-    "dependency": (2168, 569),  # exports for packages on top; batches without searches for garbage
-    "graphs": (316, 111),
-    "reranking": (1111, 458),  # readers and writers of n-best lists came from corpora
-    "evaluation": (875, 322),
-    "corpora": (2033, 548),  # and tables of separated values, and the raw text of CoNLL-U, which left dependency
+    "model": (1185, 536),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
+    "lexicon": (1285, 431),  # words known in text; relatives of unseen words by NumPy; one rounding of weights
+    "grammar": (2014, 537),  # prefixes of a short sentence are a block of Python
+    "constituency": (2820, 868),  # exports for packages on top; presets that are made when one is asked for
+    "sequence": (3310, 949),  # and tags, paths and draws of a short one; one state without an estimator
+    "automata": (802, 266),
+    "anchors": (522, 187),
+    "dependency": (2166, 556),  # exports for packages on top; batches without searches for garbage
+    "graphs": (309, 109),
+    "reranking": (1098, 443),  # readers and writers of n-best lists came from corpora
+    "evaluation": (868, 309),
+    "corpora": (2005, 541),  # and tables of separated values, and the raw text of CoNLL-U, which left dependency
     "kinds": (100, 33),  # kinds that other packages add, which are found by entry points
-    "cli": (3402, 522),  # exports for packages on top, training of kinds that they add, facts of ready models
+    "cli": (3321, 520),  # exports for packages on top, training of kinds that they add, facts of ready models
     "__main__": (4, 1),
-    "spectral_latent_annotate": (1962, 502),  # names imported on use; several files to suggest from
-    "spectral_latent_nltk": (778, 390),  # conversions of the objects of NLTK came from corpora
-    "spectral_latent_sklearn": (773, 268),  # and groups of rows, so that searches keep sequences whole
-    "spectral_latent_spacy": (517, 151),
+    "spectral_latent_annotate": (1897, 490),  # names imported on use; several files to suggest from
+    "spectral_latent_nltk": (773, 373),  # conversions of the objects of NLTK came from corpora
+    "spectral_latent_sklearn": (675, 207),  # and groups of rows, so that searches keep sequences whole
+    "spectral_latent_spacy": (517, 144),
     "spectral_latent_text": (781, 146),  # short text by Python itself; settings for features, at a quarter of the cost
 }  # of code, and of docstrings, in each room and package; a change may only lower them, or say here why it does not
 
