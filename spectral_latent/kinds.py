@@ -113,11 +113,14 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Model
     ...     load(file).tag(["dogs", "bark"])
     ['N', 'V']
     """
-    from spectral_latent.files import MAX_BYTES, open_model
+    from spectral_latent._threads import made_to_stay
 
-    with open_model(path, max_bytes=MAX_BYTES if max_bytes is None else max_bytes) as (arrays, settings):
-        model: Model = make_model(arrays, settings)
-        return model
+    with made_to_stay():
+        from spectral_latent.files import MAX_BYTES, open_model
+
+        with open_model(path, max_bytes=MAX_BYTES if max_bytes is None else max_bytes) as (arrays, settings):
+            model: Model = make_model(arrays, settings)
+            return model
 
 
 def make_model(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Any:

@@ -23,26 +23,24 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import regex
+if TYPE_CHECKING:
+    import regex
 
-__all__ = ["FINAL", "MARKS", "Token", "Tokenisation", "check_text", "clusters"]
+__all__ = ["MARKS", "Token", "Tokenisation", "check_text", "clusters", "is_final"]
 
 _PARAGRAPH_END = re.compile(r"\n[^\S\n]*\n")
 _OPENING = "\"'`“‘„«‹([{"
 _CLOSING = ")]}»›”’.,;:!?…"
 _STOPS = ".!?…․‼‽⁇⁈⁉⸮⸼⹓⹔⹠⹡"  # of scripts with capitals, also within words and numbers
 _ENDS = rf"[\p{{Sentence_Terminal}}--[{_STOPS}]]"  # these end sentences in all cases
-_SENTENCE_END = regex.compile(
+_SENTENCE_END = (
     rf"[{_STOPS}]+[\"'”’»›)\]}}]*\s+(?=[{re.escape(_OPENING)}]*(\S))"
-    rf"|{_ENDS}+(?!(?<=\d{_ENDS})\d)[”’»›」』）)\]}}]*(?:[\"'](?=\s|$))*\s*",
-    regex.V1,
+    rf"|{_ENDS}+(?!(?<=\d{_ENDS})\d)[”’»›」』）)\]}}]*(?:[\"'](?=\s|$))*\s*"
 )
-FINAL = regex.compile(r"[\p{Sentence_Terminal}…]")
-"""A character that ends a sentence."""
-_CLUSTER = regex.compile(r"\X")
 _KEYCAP = "\u20e3"
 _LAST_WORD = re.compile(rf"[^\s{re.escape(_OPENING)}]+\.(?=\s)")
 _INITIAL = re.compile(r"(?:\w\.)+")
@@ -56,7 +54,7 @@ _CLOSED = re.compile(r"\w(?:\(\w*\)|\[\w*\]|\{\w*\})$")  # as in `tree(s)`
 _AMOUNT = re.compile(r"(?<=[$£€¥])(?=\d)")
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Thai to Han
 _UNSPACED_LETTER = re.compile(f"[{_UNSPACED}]")
-_UNKNOWN_PIECE = regex.compile(rf"(?:(?![{_UNSPACED}])\w\p{{M}}*)+|\X")
+_UNKNOWN_PIECE = rf"(?:(?![{_UNSPACED}])\w\p{{M}}*)+|\X"
 _ENOUGH = 20  # words that show whether a text is in the language of the corpus
 _LONGEST = 20  # characters of the longest word that is looked for in a script without spaces
 MARKS = (
@@ -65,10 +63,16 @@ MARKS = (
 )  # the spellings of one mark; treebanks write the first
 _SPELLINGS = {other: marks[0] for marks in MARKS for other in marks[1:]}
 # Parts of a line that a tokeniser would have divided, such as `growth,` and `didn't`; in the last one also `go.`
-_UNTOKENISED = regex.compile(
-    rf".*\w[,;!?]|\w+n['’]t|.*(?:{_ENDS}|[，、]).+|.+(?:{_ENDS}|[，、])|[{_UNSPACED}]{{8,}}", regex.V1
-)
+_UNTOKENISED = rf".*\w[,;!?]|\w+n['’]t|.*(?:{_ENDS}|[，、]).+|.+(?:{_ENDS}|[，、])|[{_UNSPACED}]{{8,}}"
 _UNTOKENISED_LAST = re.compile(r".*\w\w\.")
+
+
+@cache
+def _compiled(pattern: str) -> regex.Pattern[str]:
+    """Compile a pattern when it is first used; `regex`, which knows the properties of Unicode, takes long to import."""
+    import regex
+
+    return regex.compile(pattern, regex.V1)
 
 
 class Token(NamedTuple):
@@ -117,7 +121,7 @@ class Tokenisation:
     def is_raw(self, words: Sequence[str]) -> bool:
         """Tell whether a line is clearly text that was not tokenised, as words such as `growth,` and `didn't` show."""
         unknown = [word for word in words if not self._has(word)]
-        if any(map(_UNTOKENISED.fullmatch, unknown)):
+        if any(_compiled(_UNTOKENISED).fullmatch(word) for word in unknown):
             return True
         # The last of several words is unknown exactly if it is also the last unknown word.
         return words[-1:] == unknown[-1:] != [] and bool(_UNTOKENISED_LAST.fullmatch(words[-1]))
@@ -138,7 +142,7 @@ class Tokenisation:
 
     def _sentence_spans(self, text: str) -> Iterable[tuple[int, int]]:
         """Find the first index and the end of each sentence of a paragraph."""
-        ends = (match.end() for match in _SENTENCE_END.finditer(text) if self._ends_sentence(text, match))
+        ends = (match.end() for match in _compiled(_SENTENCE_END).finditer(text) if self._ends_sentence(text, match))
         return _between(text, list(ends))
 
     def _ends_sentence(self, text: str, stop: regex.Match[str]) -> bool:
@@ -240,7 +244,7 @@ class Tokenisation:
             ends = range(min(first + _LONGEST, len(text)), first, -1)
             end = next((end for end in ends if end in whole and text[first:end] in self.known), None)
             if end is None:
-                end = first + len(_UNKNOWN_PIECE.match(text, first)[0])
+                end = first + len(_compiled(_UNKNOWN_PIECE).match(text, first)[0])
             yield text[first:end]
             first = end
 
@@ -251,9 +255,14 @@ def check_text(text: object) -> None:
         raise TypeError(f"a raw text is a string, not {text!r:.60}; words that are divided need no tokenisation")
 
 
+def is_final(character: str) -> bool:
+    """Tell whether a character ends a sentence."""
+    return _compiled(r"[\p{Sentence_Terminal}…]").match(character) is not None
+
+
 def clusters(text: str) -> list[str]:
     """List the characters of a text as readers count them: Unicode's extended grapheme clusters."""
-    return list(text) if text.isascii() else _CLUSTER.findall(text)
+    return list(text) if text.isascii() else _compiled(r"\X").findall(text)
 
 
 def _cluster_ends(text: str) -> set[int]:

@@ -101,6 +101,7 @@ def test_a_road_imports_what_it_needs(road: str, tmp_path: Path) -> None:
     assert not {"reranking", "evaluation", "cli", "plotting"} & rooms
     assert "numba" not in imported  # Python itself parses a short sentence
     assert ("scipy.sparse" in imported) == ("surprisal" in road)
+    assert ("regex" in imported) == ("parse_text" in road)
     unneeded = {"nltk", "networkx", "joblib", "jinja2", "matplotlib", "scipy.special", "scipy.optimize", "scipy.stats"}
     assert not unneeded & {*imported}
 
@@ -111,7 +112,7 @@ def test_the_command_imports_what_it_needs(tmp_path: Path) -> None:
     script = f"import sys\nfrom spectral_latent.cli import run\nsys.argv[1:] = ['parse', 'en', {str(words)!r}]\n"
     imported = {*run(f"{script}try: run()\nexcept SystemExit: print(*sys.modules)").split()}
     assert "spectral_latent.constituency.model" in imported
-    assert not {"numba", "nltk", "spectral_latent.sequence", "spectral_latent.dependency.model"} & imported
+    assert not {"numba", "nltk", "regex", "spectral_latent.sequence", "spectral_latent.dependency.model"} & imported
 
 
 def test_all_names_are_listed_and_found() -> None:

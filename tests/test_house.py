@@ -237,19 +237,19 @@ LINES: dict[str, tuple[int, int]] = {
     "_names": (30, 5),  # and imports of names when they are used, for two packages
     "_texts": (12, 5),
     "_options": (254, 65),  # settings of older files that are gone
-    "_threads": (61, 10),  # trees are made without searches for garbage, which took as long as making them
+    "_threads": (61, 10),  # trees and models are made without searches for garbage, which took as long as making trees
     "trees": (675, 278),
     "operators": (703, 316),  # tensors grouped by shape, in the place of rule by rule; numbers scaled at once
     "ready": (71, 23),  # what each model is good and bad at, with figures
-    "files": (1167, 368),  # exports for packages on top; settings that are gone; an error names what loads any kind
+    "files": (1167, 368),  # settings that are gone; numbers of two bytes that are never widened, in half of the time
     "inference": (1765, 536),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
     "estimation": (2625, 867),  # ends of starts; how many trees would show more states; priors of rules without a loop
     "drawing": (155, 60),
     "inspection": (342, 162),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
-    "tokenisation": (223, 48),
+    "tokenisation": (223, 48),  # patterns that are compiled when text comes
     "model": (1185, 536),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
-    "lexicon": (1285, 431),  # words known in text; relatives of unseen words by NumPy; one rounding of weights
+    "lexicon": (1285, 431),  # signatures are counted by NumPy, and listed when an unseen word comes; relatives by NumPy
     "grammar": (2014, 537),  # prefixes of a short sentence are a block of Python
     "constituency": (2820, 868),  # exports for packages on top; presets that are made when one is asked for
     "sequence": (3310, 949),  # and tags, paths and draws of a short one; one state without an estimator

@@ -53,7 +53,7 @@ from spectral_latent.lexicon import (
     sum_weights,
 )
 from spectral_latent.sequence import chain_sums
-from spectral_latent.tokenisation import FINAL, Token, Tokenisation, check_text, clusters
+from spectral_latent.tokenisation import Token, Tokenisation, check_text, clusters, is_final
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 from spectral_latent_text._lemmas import Lemmatiser
 
@@ -217,7 +217,7 @@ def _attributes(letter: str) -> tuple[int, ...]:
     common = "0" if category == "Nd" else unicodedata.normalize("NFKC", letter).lower()
     return (
         *map(hash_name, (kind if found is None else kind + category, kind, common)),
-        int(FINAL.match(letter) is not None),
+        int(is_final(letter)),
     )
 
 

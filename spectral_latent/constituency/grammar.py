@@ -138,16 +138,16 @@ def add_rows(grammar: LatentGrammar[Any, Any, Any, Any, Any], is_bar: BoolArray,
     operators = grammar.latent.rest
     rules = operators.rules
     n, width = operators.root.shape
+    # The weights of a constituent that is drawn for a row, and of a phrase whose rules a row replaces.
     if operators.probabilities:
-        whole = (np.arange(width) < operators.states[:, None]).astype(float)
+        weight, of_rules = operators.root.sum(axis=1, keepdims=True), grammar.latent.sums
     else:
         whole = mean_inside_vectors(grammar.operators, grammar.coarse)
-    # The weights of a constituent that is drawn for a row, and of a phrase whose rules a row replaces.
-    weight = (operators.root * whole).sum(axis=1, keepdims=True)
+        weight, of_rules = (operators.root * whole).sum(axis=1, keepdims=True), sums_of_rules(operators, whole)
     alone = np.divide(operators.root, weight, out=np.zeros_like(operators.root), where=weight > 0.0)
     share = np.where(is_bar, 0.0, grammar.prior)
     drawn = alone * (share / share.sum() / 2.0)[:, None]
-    replaced = sums_of_rules(operators, whole) * (2.0 * rows / (1.0 - rows))
+    replaced = of_rules * (2.0 * rows / (1.0 - rows))
     children = np.flatnonzero(drawn.any(axis=1))
     phrases = np.flatnonzero(~is_bar & replaced.any(axis=1))
     # These rules come after all others in lexicographic order, because the symbol of rows has the largest number.

@@ -20,6 +20,7 @@ when it is read: `Annotated[IntArray, Axes("n"), Index("S")]`.
 | `Axes("S", "m", 2)` | the lengths of axes; a letter is the same length in all fields of an object |
 | `Index("S")` | each number is at least 0, and below the length of an axis |
 | `Text()` | a file has the strings as one compressed array, not as JSON |
+| `Small()` | the array comes in the smaller type in which a file has it, and without a check of its numbers |
 | `Given("features.names")` | a file does not have the field: it is a field of the object that holds this one |
 
 Fields that the class itself computes (`init=False`), or that are marked as `Given`, are not stored.  Conditions on
@@ -95,9 +96,11 @@ class Sorted(Limit):
         step = np.diff(value, axis=0)
         if step.ndim == 1:
             return bool((step >= 0).all())
-        # Compare each row with the row before at the first column where they differ; equal rows are out of order.
-        first = (step != 0).argmax(axis=1)
-        return bool((step[np.arange(len(step)), first] > 0).all())
+        # Compare each row with the row before, from the last column to the first; equal rows are out of order.
+        rises = np.zeros(len(step), dtype=np.bool_)
+        for column in reversed(step.T):
+            rises = (column > 0) | ((column == 0) & rises)
+        return bool(rises.all())
 
     def __str__(self) -> str:
         return "in order"
@@ -143,6 +146,10 @@ class Index:
 
 class Text:
     """Store a list of strings as one compressed array."""
+
+
+class Small:
+    """Take the numbers of an array as a file has them: often in two bytes each, and not checked."""
 
 
 @dataclass(frozen=True)
@@ -307,12 +314,17 @@ class _Reader(NamedTuple):
     arrays: Mapping[str, NDArray[Any]]
     used: set[str]
 
-    def array(self, name: str, dtype: Any, axes: Axes, sizes: dict[str, int]) -> NDArray[Any]:
+    def array(
+        self, name: str, dtype: Any, axes: Axes, sizes: dict[str, int], *, is_small: bool = False
+    ) -> NDArray[Any]:
         """Return an array of a type and a shape; the lengths of axes that have no length yet become known."""
         if name not in self.arrays:
             raise ValueError(f"the array {name} is missing")
         self.used.add(name)
         self.check_shape(name, dtype, axes, sizes)
+        if is_small:
+            small: NDArray[Any] = getattr(self.arrays, "smaller", self.arrays.__getitem__)(name)
+            return small
         array = self.arrays[name]
         if fault := array_fault(array, dtype, array.shape):
             raise ValueError(f"the array {name} {fault}")
@@ -364,7 +376,9 @@ class _Reader(NamedTuple):
             at = prefix + field.name
             if field.is_array:
                 is_absent = field.is_optional and at not in self.arrays
-                values[field.name] = None if is_absent else self.array(at, field.dtype, field.axes, sizes)
+                is_small = field.find(Small) is not None
+                array = None if is_absent else self.array(at, field.dtype, field.axes, sizes, is_small=is_small)
+                values[field.name] = array
                 continue
             if field.find(Text):
                 if f"{at}.text" not in self.arrays and field.name in getattr(cls, "later", ()):

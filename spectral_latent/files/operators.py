@@ -26,6 +26,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
@@ -33,8 +35,8 @@ from numpy.typing import NDArray
 
 from spectral_latent._compiled import read_only
 from spectral_latent._options import AtLeast
-from spectral_latent.files.codec import Axes, Index, Shares, Sorted, array_fault, register
-from spectral_latent.operators import ObservableOperators, Tensors, row_sums
+from spectral_latent.files.codec import Axes, Index, Shares, Small, Sorted, array_fault, register
+from spectral_latent.operators import ObservableOperators, Tensors
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary
 
 _DIGITS = 24  # binary digits of a factor
@@ -127,6 +129,8 @@ def round_operators(operators: ObservableOperators, compact: bool = False) -> Ob
 
 def _smallest(shares: NDArray[np.floating]) -> NDArray[np.floating]:
     """Convert vectors (V, M) to two bytes a number if no digit is lost."""
+    if shares.dtype == np.float16:
+        return shares
     with np.errstate(over="ignore"):
         for rows in (shares[:_FIRST], shares):  # the first vectors tell most tables that were not rounded
             small = rows.astype(np.float16)
@@ -194,6 +198,11 @@ class CompactOperators:
         """The rules of the operators."""
         return Rules(self.leaf_rules, self.rest.rules.unary, self.rest.rules.binary)
 
+    @cached_property
+    def sums(self) -> FloatArray:
+        """The sum of the rules with children of each symbol and state, (S, M); see `RuleTable.sums`."""
+        return self.rest.sums()
+
     @property
     def operators(self) -> ObservableOperators:
         """The operators with the vectors of all leaf rules, which are computed at each access."""
@@ -209,19 +218,27 @@ class CompactOperators:
         return self.rest.with_leaf_rules(rules, leaf * factor[:, None], trusted=True)
 
 
-def _are_states(vector: IntArray, symbol: IntArray, states: IntArray, m: int) -> BoolArray:
-    """Tell which numbers (V, m) of the vectors of leaf rules belong to states; the other numbers are padding.
+def _symbols_of(vector: IntArray, symbol: IntArray) -> IntArray:
+    """Find the symbol of each vector (V,), given the vector and the symbol of each leaf rule, (R,).
 
-    vector: (R,) the vector of each leaf rule.
-    symbol: (R,) the symbol of each leaf rule.
-    states: (S,) the numbers of states.
     Raises ValueError if a vector has no rule, or rules of several symbols."""
     parent = np.full(int(vector.max(initial=-1)) + 1, -1, dtype=np.int64)
     parent[vector] = symbol
     if (parent < 0).any() or (parent[vector] != symbol).any():
         raise ValueError("the vectors do not fit the leaf rules")
-    are_states: BoolArray = np.arange(m) < states[parent, None]
+    return parent
+
+
+def _are_states(states: IntArray, m: int) -> BoolArray:
+    """Tell which numbers (V, m) of vectors belong to their states (V,); the other numbers are padding."""
+    are_states: BoolArray = np.arange(m) < states[:, None]
     return are_states
+
+
+def _extent(numbers: NDArray[np.floating]) -> tuple[float, float]:
+    """Find the smallest and the largest of zero and some numbers (n,); numbers of two bytes are converted in blocks."""
+    low, high = (find.reduce(numbers, dtype=np.float64, initial=0.0) for find in (np.minimum, np.maximum))
+    return float(low), float(high)
 
 
 def _check_sums(sums: FloatArray, states: IntArray) -> None:
@@ -229,9 +246,8 @@ def _check_sums(sums: FloatArray, states: IntArray) -> None:
 
     Rounding changes a sum by less than _ROUNDING.  Coarse probabilities, of one state a symbol, smooth each emission by
     itself, so that the sum of a symbol is small if its trees have small weights."""
-    is_state = np.arange(sums.shape[1]) < states[:, None]
     low, high = _COARSE if (states == 1).all() else (1.0 - _ROUNDING, 1.0 + _ROUNDING)
-    if not ((sums >= low) & (sums <= high))[is_state].all():
+    if not ((sums >= low) & (sums <= high))[_are_states(states, sums.shape[1])].all():
         raise ValueError("the rules of a state do not sum to one")
 
 
@@ -253,10 +269,10 @@ class _Arrays:
     unary: Annotated[FloatArray, Axes("U", "M", "M")]
     terms: Annotated[IntArray, Axes("B"), AtLeast(0)]
     data_factor: Annotated[FloatArray, Axes("P")]
-    data_share: Annotated[FloatArray, Axes("N")]
+    data_share: Annotated[FloatArray, Axes("N"), Small()]
     leaf_factor: Annotated[FloatArray, Axes("L"), AtLeast(0.0)]
     leaf_vector: Annotated[IntArray, Axes("L"), Index("L")]
-    leaf_share: Annotated[FloatArray, Axes("V")]
+    leaf_share: Annotated[FloatArray, Axes("V"), Small()]
     singular_values: Annotated[FloatArray, Axes("S", "K"), AtLeast(0.0)] | None = None
 
     @staticmethod
@@ -264,7 +280,8 @@ class _Arrays:
         """Divide the numbers of operators into factors and shares."""
         compact = operators if isinstance(operators, CompactOperators) else CompactOperators.of(operators)
         rest, rules = compact.rest, compact.rules
-        is_state = _are_states(compact.vector, rules.leaf[:, 0], rest.states, rest.root.shape[1])
+        symbol = _symbols_of(compact.vector, rules.leaf[:, 0])
+        is_state = _are_states(rest.states[symbol], rest.root.shape[1])
         return _Arrays(
             rest.probabilities,
             rest.states,
@@ -292,16 +309,18 @@ class _Arrays:
         if len(self.data_factor) != len(parts):
             raise ValueError(f"{len(self.data_factor)} factors of {len(parts)} parts of tensors")
         m = self.root.shape[1]
-        if self.root[np.arange(m) >= self.states[:, None]].any():
+        if self.root[~_are_states(self.states, m)].any():
             raise ValueError("a root has numbers beyond its states")
         if (int(self.leaf_vector.max(initial=0)) + 1) * m > _MOST_NUMBERS:
             raise ValueError("the vectors of leaf rules are too large")
-        is_state = _are_states(self.leaf_vector, rules.leaf[:, 0], self.states, m)
-        shares = np.zeros(is_state.shape)
+        symbol = _symbols_of(self.leaf_vector, rules.leaf[:, 0])
+        is_state = _are_states(self.states[symbol], m)
+        shares = np.zeros(is_state.shape, self.leaf_share.dtype)
         shares[is_state] = self.leaf_share  # an error if there are not as many numbers
-        data = self.data_share * np.repeat(self.data_factor, parts)
-        largest = np.abs(self.leaf_share).max(initial=0.0) * self.leaf_factor.max(initial=0.0)
-        for product in (np.full(1, largest), data):
+        data = np.repeat(self.data_factor, parts)
+        data *= self.data_share
+        low, high = _extent(self.leaf_share)
+        for product in (np.full(1, max(-low, high) * self.leaf_factor.max(initial=0.0)), data):
             if fault := array_fault(product, np.float64, (None,)):
                 raise ValueError(f"a product {fault}")
         rest = ObservableOperators(
@@ -316,24 +335,21 @@ class _Arrays:
         )
         made = CompactOperators(rest, rules.leaf, self.leaf_vector, self.leaf_factor, shares)
         if self.probabilities:
-            self._check_probabilities(made, shares)
+            if min(low, *(array.min(initial=0.0) for array in (self.root, self.unary, data))) < 0.0:
+                raise ValueError("a probability is negative")
+            self._check_distributions(made, symbol)
         return made
 
-    def _check_probabilities(self, compact: CompactOperators, shares: FloatArray) -> None:
-        """Raise ValueError unless no number is negative, and roots and rules are distributions; shares: (V, M)."""
-        numbers = (self.root, self.unary, self.data_factor, self.data_share, self.leaf_share)
-        if any(array.min(initial=0.0) < 0.0 for array in numbers):
-            raise ValueError("a probability is negative")
+    def _check_distributions(self, compact: CompactOperators, symbol: IntArray) -> None:
+        """Raise ValueError unless roots and rules are distributions, given the symbols of vectors, (V,)."""
         if not Shares().accepts(self.root.ravel()):
             raise ValueError("the roots do not sum to one")
         # Leaf rules that share a vector add up to the vector times the sum of their factors.
-        n, rest, rules = len(self.states), compact.rest, compact.rules
-        symbol = np.zeros(len(shares), dtype=np.int64)
-        symbol[self.leaf_vector] = rules.leaf[:, 0]
-        leaves = shares * np.bincount(self.leaf_vector, self.leaf_factor, minlength=len(shares))[:, None]
-        sums = row_sums(symbol, leaves, n) + row_sums(rules.unary[:, 0], rest.unary.sum(axis=2), n)
-        tensor, state, of_state = rest.binary.row_sums()
-        np.add.at(sums, (rules.binary[tensor, 0], state), of_state)
+        times = np.bincount(self.leaf_vector, self.leaf_factor, minlength=len(symbol))
+        sums = compact.sums.copy()
+        ends = [*np.flatnonzero(np.diff(symbol)) + 1, len(symbol)]
+        for first, end in pairwise([0, *ends] if len(symbol) else []):  # vectors of one symbol, one after another
+            sums[symbol[first]] += times[first:end] @ compact.shares[first:end]
         _check_sums(sums, self.states)
 
     def operators(self) -> ObservableOperators:

@@ -45,6 +45,7 @@ from safetensors.numpy import save
 
 from spectral_latent._options import Count, checked
 from spectral_latent._texts import printable
+from spectral_latent._threads import made_to_stay
 from spectral_latent._version import __version__, untested
 from spectral_latent.files.codec import Contents, UnknownKindError
 from spectral_latent.ready import find_model, missing_model
@@ -180,9 +181,13 @@ def _decompress(stored: NDArray[Any], entry: Any) -> NDArray[Any]:
     content = reader.decompress(stored.tobytes(), size + 1)
     if len(content) != size or not reader.eof or reader.unused_data:
         raise ValueError("an array has too few or too many bytes")
-    places = np.frombuffer(content, dtype=np.uint8).reshape(itemsize, -1)
-    numbers: NDArray[Any] = np.ascontiguousarray(places.T).view(smaller).reshape(shape)
-    return numbers
+    *lower, highest = np.frombuffer(content, dtype=np.uint8).reshape(itemsize, -1)
+    numbers = highest.astype(f"u{itemsize}")
+    for place in reversed(lower):  # shift all numbers at once, which is faster than to copy them byte by byte
+        numbers <<= 8
+        numbers |= place
+    made: NDArray[Any] = numbers.view(smaller).reshape(shape)
+    return made
 
 
 class _PackedArrays(Mapping[str, NDArray[Any]]):
@@ -210,12 +215,16 @@ class _PackedArrays(Mapping[str, NDArray[Any]]):
     def __getitem__(self, name: str) -> NDArray[Any]:
         first = self._first[name]
         if first not in self._made:
-            entry = self._table[first]
-            try:
-                self._made[first] = _decompress(self._stored[first], entry).astype(entry[0], copy=False)
-            except zlib.error as error:
-                raise ValueError(f"the bytes of the array {first} cannot be decompressed ({error})") from None
+            self._made[first] = self.smaller(first).astype(self._table[first][0], copy=False)
         return self._made[first]
+
+    def smaller(self, name: str) -> NDArray[Any]:
+        """Return an array in its smaller type, in new memory."""
+        first = self._first[name]
+        try:
+            return _decompress(self._stored[first], self._table[first])
+        except zlib.error as error:
+            raise ValueError(f"the bytes of the array {first} cannot be decompressed ({error})") from None
 
     def described(self, name: str) -> NDArray[Any]:
         """Return an array of the type and the shape of another one, without its numbers and without memory."""
@@ -442,7 +451,8 @@ def open_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes:
     """
     contents = _load_packed(path, kind, max_bytes)
     try:
-        yield contents
+        with made_to_stay():
+            yield contents
     except (ModelFileError, UnknownKindError) as error:
         raise ModelFileError(f"{path}: {error}") from None
     except _DAMAGE as error:

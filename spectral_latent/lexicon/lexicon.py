@@ -27,7 +27,14 @@ import numpy as np
 
 from spectral_latent._options import AtLeast, AtMost, Options
 from spectral_latent.files import CompactOperators, Distinct, Text
-from spectral_latent.lexicon.spelling import DEPTH, Signature, SpellingModel, all_signatures, signatures
+from spectral_latent.lexicon.spelling import (
+    DEPTH,
+    Signature,
+    SpellingModel,
+    all_signatures,
+    count_signatures,
+    signatures,
+)
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.tokenisation import MARKS
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
@@ -80,12 +87,22 @@ class Lexicon:
     spelling: SpellingModel | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "words", list(dict.fromkeys(self.words)))
+        object.__setattr__(self, "words", self._numbers.names)
+
+    @cached_property
+    def _numbers(self) -> Vocabulary[str]:
+        """The words with their numbers."""
+        return Vocabulary(self.words)
 
     @cached_property
     def terminals(self) -> Vocabulary[str | Signature]:
         """The words and signatures, with their numbers."""
         return Vocabulary(chain(self.words, [()], all_signatures(self.words)))
+
+    @cached_property
+    def n_terminals(self) -> int:
+        """The number of words and signatures."""
+        return len(self.words) + count_signatures(self.words)
 
     @cached_property
     def _signatures(self) -> dict[str, int]:
@@ -100,7 +117,7 @@ class Lexicon:
 
         words: the n words of one or more sentences; the result is (n,).
         first: the places of the words that open a sentence."""
-        terminals = self.terminals.numbers(words)
+        terminals = self._numbers.numbers(words)
         for at in np.flatnonzero(terminals < 0).tolist():
             terminals[at] = self.terminal(words[at], opens=at in first)
         return terminals
@@ -119,11 +136,6 @@ class Lexicon:
         return self.words
 
     @property
-    def n_terminals(self) -> int:
-        """The number of words and signatures."""
-        return len(self.terminals)
-
-    @property
     def terminal_names(self) -> list[str]:
         """The words, and the signatures in angle brackets, in the order of their terminals.
 
@@ -135,16 +147,16 @@ class Lexicon:
     @property
     def unknown(self) -> int:
         """The terminal of the signature that all words share."""
-        return self.terminals[()]
+        return len(self.words)
 
     def terminal(self, word: str, *, opens: bool = False) -> int:
         """Look up the terminal of a word.
 
         opens: whether the word is the first word of a sentence."""
-        terminal = self.terminals.get(word)
+        terminal = self._numbers.get(word)
         if terminal < 0:
             others = _OTHER_SPELLINGS.get(word) or ([word.replace("’", "'")] if "’" in word else [])
-            numbers = map(self.terminals.get, [word.lower(), *others] if opens else others)
+            numbers = map(self._numbers.get, [word.lower(), *others] if opens else others)
             terminal = next((number for number in numbers if number >= 0), -1)
         return terminal if terminal >= 0 else self.signature(word)
 
@@ -258,9 +270,12 @@ class WordEncoder:
             of_tag = np.asarray(np.bincount(key, joint), dtype=np.float64)
             of_all = np.asarray(np.bincount(terminal, joint), dtype=np.float64)
             self._share = _divide(of_tag[key], of_all[terminal])
-            # The likeliest terminal of each tag is that of its first rule by falling probability.
-            order = np.lexsort((-joint, tag))
-            self._commonest = terminal[order[np.searchsorted(tag[order], np.arange(self._n_tags))]]
+            # The likeliest terminal of each tag is that of the first rule with the largest probability.
+            most = np.zeros(self._n_tags)
+            np.maximum.at(most, tag, joint)
+            likeliest = np.flatnonzero(joint == most[tag])
+            self._commonest = np.zeros(self._n_tags, dtype=np.int64)
+            self._commonest[tag[likeliest[::-1]]] = terminal[likeliest[::-1]]
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the rules that were looked up: every process finds its own."""

@@ -28,7 +28,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import chain, starmap
+from itertools import chain
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -99,39 +99,69 @@ def signatures(word: str) -> tuple[Signature, ...]:
     >>> signatures("1,000"), signatures("東京")[0]
     ((('d,d',), ()), ('x', '東京'))
     """
-    return _signatures_of(*_shape_and_ending(word))
+    shape = without_runs(word.translate(_CLASSES))[:_LONGEST_SHAPE]
+    ending = "" if shape.startswith("d") else word.lower()[-_LONGEST_SUFFIX:]
+    return (*[(shape, ending[at:]) for at in range(len(ending))], (shape,), ())
 
 
-def all_signatures(words: Iterable[str]) -> Iterator[Signature]:
+def all_signatures(words: Sequence[str]) -> Iterator[Signature]:
     """List the signatures of words in turn; words of one shape and ending have theirs once.
 
     >>> list(all_signatures(["at", "eat", "1", "2"]))
     [('x', 'at'), ('x', 't'), ('x',), (), ('x', 'eat'), ('x', 'at'), ('x', 't'), ('x',), (), ('d',), ()]
     """
-    return chain.from_iterable(starmap(_signatures_of, dict.fromkeys(_shapes_and_endings(list(words)))))
+    _, which = Rules.distinct(_outlines(words))
+    first = np.sort(np.unique(which, return_index=True)[1])
+    return chain.from_iterable(signatures(words[at]) for at in first.tolist())
 
 
-def _shapes_and_endings(words: list[str]) -> Iterable[tuple[str, str]]:
-    """Find the shapes and endings of words, line by line in one text, which takes half of the time."""
-    text = "\n".join(words)
-    if text.count("\n") >= len(words):  # a word has several lines itself
-        return map(_shape_and_ending, words)
-    return map(_shortened, map(without_runs, text.translate(_CLASSES).split("\n")), text.lower().split("\n"))
+def count_signatures(words: Sequence[str]) -> int:
+    """Count the different signatures of words, in a third of the time that it takes to list them.
+
+    >>> count_signatures(["at", "eat", "1", "2"])
+    6
+    """
+    outlines, _ = Rules.distinct(_outlines(words))
+    # A signature is the beginning of rows that follow one another: it is new where a row has another beginning than the
+    # row before.
+    is_new = np.logical_or.accumulate(np.diff(outlines, axis=0, prepend=-1) != 0, axis=1)[:, _LONGEST_SHAPE - 1 :]
+    has_it = np.insert(outlines[:, _LONGEST_SHAPE:] > 0, 0, True, axis=1)
+    return 1 + int(np.count_nonzero(is_new & has_it))
 
 
-def _shape_and_ending(word: str) -> tuple[str, str]:
-    """Find the shape of a word and its last characters, on which its signatures depend."""
-    return _shortened(without_runs(word.translate(_CLASSES)), word.lower())
+def _outlines(words: Sequence[str]) -> IntArray:
+    """Number what the signatures of n words depend on, (n, 6 + 3): the classes of the shape, and the last characters.
+
+    The last character comes first; zeros stand for what a word lacks."""
+    kind, length, kinds = _numbered_characters(words, character_class)
+    start = np.cumsum(length) - length
+    # Keep the first of each run of equal classes within a word; `first` is that of a word.
+    begins = np.diff(kind, prepend=0) != 0
+    begins[start[length > 0]] = True
+    run = np.flatnonzero(begins)
+    first = np.searchsorted(run, start)
+    place = np.arange(_LONGEST_SHAPE)
+    has_place = place < np.diff(first, append=len(run))[:, None]
+    shape = np.where(has_place, np.append(kind[run], np.zeros_like(place))[first[:, None] + place], 0)
+    character, length, _ = _numbered_characters([word.lower() for word in words], str)
+    place = np.arange(_LONGEST_SUFFIX)
+    has_place = (place < length[:, None]) & (shape[:, :1] != kinds.get("d") + 1)
+    last = np.cumsum(length)[:, None] - 1 - place
+    ending = np.where(has_place, np.append(character, np.zeros_like(place))[last], 0)
+    return np.concatenate([shape, ending], axis=1)
 
 
-def _shortened(shape: str, lower: str) -> tuple[str, str]:
-    """Shorten the shape of a word, and the word in lower case to its ending."""
-    return shape[:_LONGEST_SHAPE], "" if shape.startswith("d") else lower[-_LONGEST_SUFFIX:]
-
-
-def _signatures_of(shape: str, ending: str) -> tuple[Signature, ...]:
-    """List the signatures of a shape with an ending."""
-    return (*[(shape, ending[at:]) for at in range(len(ending))], (shape,), ())
+def _numbered_characters(
+    words: Sequence[str], name: Callable[[str], str]
+) -> tuple[IntArray, IntArray, Vocabulary[str]]:
+    """Number the names of all characters of n words from 1 on, and return the lengths of words, (n,), and the names."""
+    text = "".join(words).encode("utf-32-le", "surrogatepass")
+    code = np.frombuffer(text, dtype="<u4").astype(np.int64)
+    used = np.flatnonzero(np.bincount(code))
+    names: Vocabulary[str] = Vocabulary()
+    number = np.zeros(int(used.max(initial=0)) + 1, dtype=np.int64)
+    number[used] = [names.add(name(chr(each))) + 1 for each in used.tolist()]
+    return number[code], np.fromiter(map(len, words), dtype=np.int64, count=len(words)), names
 
 
 class WordCounts(NamedTuple):

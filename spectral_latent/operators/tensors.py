@@ -284,11 +284,13 @@ class Tensors(Sequence[Tensor]):
         last = np.cumsum(self.widths)
         weight = np.ones(last[-1])
         weight[(last - self.widths)[which] + second - end[which, 0]] = sums[second] * sums[second + self.terms[which]]
-        # Sum the rows of each matrix with these weights.
+        # Sum the rows of each matrix with these weights; both are read from a first number on, row by row.
         row = end[tensor, 0] - m_a[tensor] + place
-        entry, _ = ranges(begin[row], begin[row] + size[row])
-        column, _ = ranges((last - self.widths)[tensor], last[tensor])
-        return tensor, place, np.add.reduceat(self.data[entry] * weight[column], np.cumsum(size[row]) - size[row])
+        start = np.cumsum(size[row]) - size[row]
+        number = np.arange(size[row].sum())
+        entry = number + np.repeat(begin[row] - start, size[row])
+        column = number + np.repeat((last - self.widths)[tensor] - start, size[row])
+        return tensor, place, np.add.reduceat(self.data[entry] * weight[column], start)
 
     def with_data(self, data: FloatArray) -> Tensors:
         """Replace the numbers; the layout stays.

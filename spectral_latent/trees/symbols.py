@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import count, repeat
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -36,7 +36,7 @@ class Vocabulary(Generic[Name]):
 
     def __init__(self, names: Iterable[Name] = ()) -> None:
         self.names: list[Name] = list(dict.fromkeys(names))
-        self._index: dict[Name, int] = {name: index for index, name in enumerate(self.names)}
+        self._index: dict[Name, int] = dict(zip(self.names, count()))
 
     def __getstate__(self) -> dict[str, list[Name]]:
         """Return the names alone, because formats such as JSON have no keys that are tuples."""
@@ -45,7 +45,7 @@ class Vocabulary(Generic[Name]):
     def __setstate__(self, state: dict[str, list[Name]]) -> None:
         """Number the names of a copy again."""
         self.names = state["names"]
-        self._index = {name: index for index, name in enumerate(self.names)}
+        self._index = dict(zip(self.names, count()))
 
     def add(self, name: Name) -> int:
         """Return the integer of a name, which is entered if it is new."""

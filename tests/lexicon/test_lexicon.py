@@ -60,6 +60,7 @@ def test_terminals_are_words_then_signatures(vocabulary: list[str]) -> None:
     rest = lexicon.terminals.names[len(distinct) :]
     assert set(rest) == {signature for word in distinct for signature in signatures(word)}
     assert len(set(rest)) == len(rest)
+    assert lexicon.n_terminals == len(lexicon.terminals)
     assert lexicon.terminals.names[lexicon.unknown] == ()
     for number, word in enumerate(distinct):
         assert lexicon.terminal(word) == lexicon.terminal(word, opens=True) == number

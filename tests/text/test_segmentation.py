@@ -15,7 +15,7 @@ from spectral_latent.corpora import DividedText
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.lexicon import hash_to_ends
 from spectral_latent.sequence import chain_sums
-from spectral_latent.tokenisation import FINAL
+from spectral_latent.tokenisation import is_final
 from spectral_latent_text import LearntTokenisation, Segmenter
 from spectral_latent_text._columns import learn_segmenter
 from spectral_latent_text._segmentation import _OPENS, _SIZE, _TRAITS, _attributes, _Characters, _columns
@@ -81,7 +81,7 @@ def test_columns_of_characters_are_those_of_a_definition() -> None:
         assert found["since"][at] == min(n_runs - latest, 5)
         is_after_space = at == 0 or shown[at - 1].isspace()
         assert found["last"][at] == found["class-2" if is_after_space else "class-1"][at]
-        latest = n_runs if FINAL.match(shown[at]) or shown[at] == "\n" else latest
+        latest = n_runs if is_final(shown[at]) or shown[at] == "\n" else latest
 
 
 KINDS = [r"\p{Hiragana}", "[\\p{Katakana}ー]", r"\p{Han}", r"[\p{L}\p{M}]", r"\p{N}", r"\s", "."]
