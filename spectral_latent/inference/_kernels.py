@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import EMPTY, ZERO, compiled_pass, loops_of, pass_part, unsigned
+from spectral_latent._compiled import EMPTY, compiled_pass, loops_of, pass_part, unsigned
 from spectral_latent.operators import ObservableOperators, PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
@@ -184,8 +184,9 @@ def add_pair(block: RuleBlock, inside: ScaledVectors, b: int, c: int, row: int, 
     vectors, _, images = inside
     if block.terms:
         # Factored: coordinate q is (second[q] · y) (third[q] · z).
-        multiply(block.data, block.second, block.terms, block.m_b, vectors, b, images, row)
-        multiply(block.data, block.third, block.terms, block.m_c, vectors, c, images, row + 1)
+        for side in range(2):
+            at, m, child = (block.third, block.m_c, c) if side else (block.second, block.m_b, b)
+            multiply(block.data, at, block.terms, m, vectors, child, images, row + side)
         for q in range(block.terms):
             pair[0, q] += scale * images[row, q] * images[row + 1, q]
     else:
@@ -209,49 +210,33 @@ def parent_to_pair(block: RuleBlock, vectors: FloatArray, a: int, pair: FloatArr
 
 
 @pass_part
-def pair_to_right(
-    block: RuleBlock, pair: FloatArray, inside: ScaledVectors, b: int, row: int, to_children: FloatArray
+def pair_to_child(
+    block: RuleBlock, pair: FloatArray, inside: ScaledVectors, other: int, row: int, side: int, to_child: FloatArray
 ) -> None:
-    """Set to_children[1], (M,), to the derivative of pair[0] · pair(y, z) by z alone; see `pair_to_children`."""
-    if block.terms:
-        for q in range(block.terms):
-            pair[1, q] = pair[0, q] * inside.images[row, q]
-        multiply_transposed(block.data, block.third, block.terms, block.m_c, pair, 1, to_children, 1)
-    else:
-        # pair[0] is a matrix (m_b, m_c): apply its transpose to y.
-        for k in range(block.m_c):
-            to_children[1, k] = 0.0
-        for j in range(block.m_b):
-            for k in range(block.m_c):
-                to_children[1, k] += pair[0, unsigned(j * block.m_c + k)] * inside.vectors[b, j]
+    """Set to_child[0], (M,), to the derivative of pair[0] · pair(y, z) by y, or by z if `side` is 1.
 
-
-@pass_part
-def pair_to_children(
-    block: RuleBlock, pair: FloatArray, inside: ScaledVectors, b: int, c: int, row: int, to_children: FloatArray
-) -> None:
-    """Set to_children (2, M) to the derivatives of pair[0] · pair(y, z) by y and z, the vectors of items b and c.
-
-    images[row] and images[row + 1] are those of `add_pair`.  The numbers of pair[1] and pair[2] are overwritten."""
+    images[row] and images[row + 1] are those of `add_pair`, and `other` is the item of the other vector.  The numbers
+    of pair[1] are overwritten."""
     vectors, _, images = inside
     if block.terms:
         # The derivative of pair[0, q] (second[q] · y) (third[q] · z) by y is pair[0, q] (third[q] · z) second[q].
         for q in range(block.terms):
-            pair[1, q] = pair[0, q] * images[row + 1, q]
-            pair[2, q] = pair[0, q] * images[row, q]
-        multiply_transposed(block.data, block.second, block.terms, block.m_b, pair, 1, to_children, 0)
-        multiply_transposed(block.data, block.third, block.terms, block.m_c, pair, 2, to_children, 1)
-    else:
-        # pair[0] is a matrix (m_b, m_c): apply it to z, and its transpose to y.
+            pair[1, q] = pair[0, q] * images[row + 1 - side, q]
+        at, m = (block.third, block.m_c) if side else (block.second, block.m_b)
+        multiply_transposed(block.data, at, block.terms, m, pair, 1, to_child, 0)
+    elif side:
+        # pair[0] is a matrix (m_b, m_c): apply its transpose to y.
         for k in range(block.m_c):
-            to_children[1, k] = 0.0
+            to_child[0, k] = 0.0
+        for j in range(block.m_b):
+            for k in range(block.m_c):
+                to_child[0, k] += pair[0, unsigned(j * block.m_c + k)] * vectors[other, j]
+    else:
         for j in range(block.m_b):
             total = 0.0
             for k in range(block.m_c):
-                weight = pair[0, unsigned(j * block.m_c + k)]
-                total += weight * vectors[c, k]
-                to_children[1, k] += weight * vectors[b, j]
-            to_children[0, j] = total
+                total += pair[0, unsigned(j * block.m_c + k)] * vectors[other, k]
+            to_child[0, j] = total
 
 
 @pass_part
@@ -409,14 +394,14 @@ def outside_pass(
     to_left: whether left children get vectors, too; in a chain, they are leaves whose vectors nobody reads."""
     states, symbol = operators.states, forest.symbol
     vectors, exponents, _ = outside
-    pair, to_children = room
+    pair, to_child = room
     # A root begins with the root weights of its symbol.
     for item in forest.root:
         if symbol[item] >= 0:
-            m = states[symbol[item]]
-            for i in range(m):
-                to_children[0, i] = operators.root[symbol[item], i]
-            _add(outside, item, to_children, 0, m, ZERO)
+            for i in range(states[symbol[item]]):
+                vectors[item, i] += operators.root[symbol[item], i]
+                if vectors[item, i] != 0.0:
+                    exponents[item] = 0
     # Backwards, parents come before children, so that the vector of a parent is finished before it is used.
     for item in range(len(symbol) - 1, -1, -1):
         if symbol[item] < 0:
@@ -431,38 +416,37 @@ def outside_pass(
         edge, stop = forest.start[item], forest.start[item + 1]
         while edge < stop:
             r = forest.rule[edge]
-            b = forest.left[edge]
-            c = forest.right[edge]
             end = _run_end(forest, edge, stop)
-            if r >= 0 and b >= 0 and c < 0 and to_left:
-                # A unary rule: apply the transpose of its matrix.
-                m_b = states[symbol[b]]
-                for j in range(m_b):
-                    to_children[0, j] = 0.0
-                    for i in range(m_a):
-                        to_children[0, j] += vectors[item, i] * operators.unary[r, i, j]
-                _add(outside, b, to_children, 0, m_b, above)
-            elif r >= 0 and c >= 0:
-                # A binary rule: apply the transpose of its matrix, to pair space, once for all edges of the run.
+            is_binary = forest.right[edge] >= 0
+            is_number = False
+            if r >= 0 and is_binary:
+                # Apply the transpose of the rule's matrix, to pair space, once for all edges of the run.
                 block = block_of(operators, r)
                 is_number = block.width == 1 and block.terms == 0 and m_a == 1
                 if is_number:
                     pair[0, 0] = block.data[block.first] * vectors[item, 0]
                 else:
                     parent_to_pair(block, vectors, item, pair)
-                # For each edge, map pair space to one child, with the other child's inside vector filled in.
-                for e in range(edge, end):
-                    b, c = forest.left[e], forest.right[e]
+            n_sides = 0 if r < 0 or forest.left[edge] < 0 else 2 if is_binary else 1
+            # For each edge, map pair space to one child, with the other child's inside vector filled in.
+            for e in range(edge, end):
+                for side in range(0 if to_left else 1, n_sides):
+                    child, other = (forest.right[e], forest.left[e]) if side else (forest.left[e], forest.right[e])
+                    m = states[symbol[child]]
+                    exponent = above
+                    if is_binary:
+                        exponent += inside.exponents[other]
                     if is_number:
-                        to_children[0, 0] = pair[0, 0] * inside.vectors[c, 0]
-                        to_children[1, 0] = pair[0, 0] * inside.vectors[b, 0]
-                    elif to_left:
-                        pair_to_children(block, pair, inside, b, c, 2 * e, to_children)
+                        to_child[0, 0] = pair[0, 0] * inside.vectors[other, 0]
+                    elif is_binary:
+                        pair_to_child(block, pair, inside, other, 2 * e, side, to_child)
                     else:
-                        pair_to_right(block, pair, inside, b, 2 * e, to_children)
-                    if to_left:
-                        _add(outside, b, to_children, 0, block.m_b, above + inside.exponents[c])
-                    _add(outside, c, to_children, 1, block.m_c, above + inside.exponents[b])
+                        # A unary rule: apply the transpose of its matrix.
+                        for j in range(m):
+                            to_child[0, j] = 0.0
+                            for i in range(m_a):
+                                to_child[0, j] += vectors[item, i] * operators.unary[r, i, j]
+                    _add(outside, child, to_child, 0, m, exponent)
             edge = end
 
 

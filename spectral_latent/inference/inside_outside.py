@@ -340,39 +340,12 @@ def edge_marginals(
     return _shares(product, exponent, item_component(forest)[forest.item], sums)
 
 
-class _ComponentTotals(NamedTuple):
-    """The sum Z of each item's component, mantissa · 2^exponent, and the weight of the component."""
-
-    mantissa: FloatArray  # (I,)
-    exponent: IntArray  # (I,)
-    times: FloatArray  # (I,) the weight of the component
-
-
 class _Derivatives(NamedTuple):
     """The derivatives ∂ log Z / ∂ θ for all numbers θ of rules, in the layout of the operators."""
 
     leaf: FloatArray  # (R0, M) of leaf rules
     unary: FloatArray  # (R1, M, M) of unary rules
     data: FloatArray  # (offset[-1],) of the tensors of binary rules, flat
-
-
-@pass_part
-def _scale(
-    forest: Forest, item: int, edge: int, inside: ScaledVectors, outside: ScaledVectors, totals: _ComponentTotals
-) -> float:
-    """Compute the factor of the derivatives at an edge: the powers of two of the vectors, times the weight, over Z.
-
-    The factor is 0 if it underflows."""
-    # Add the exponents of the vectors at the edge, and subtract the exponent of Z.
-    exponent = outside.exponents[item] - totals.exponent[item]
-    if forest.left[edge] >= 0:
-        exponent += inside.exponents[forest.left[edge]]
-    if forest.right[edge] >= 0:
-        exponent += inside.exponents[forest.right[edge]]
-    if totals.mantissa[item] == 0.0 or exponent < -1070:
-        return 0.0
-    scale: float = math.ldexp(1.0, int(min(exponent, 1000))) / totals.mantissa[item] * totals.times[item]
-    return scale
 
 
 @pass_part
@@ -417,27 +390,29 @@ def _add_to_factors(
         for q in range(terms):
             total[unsigned(first + h * terms + q)] += weight * images[row, q] * images[row + 1, q]
     # The second and third factors, (Q, m_b) and (Q, m_c): a child's inside vector times the two other images.
-    for q in range(terms):
-        weight = scale * pair[0, q] * images[row + 1, q]
-        for j in range(m_b):
-            total[unsigned(second + q * m_b + j)] += weight * inside[b, j]
-        weight = scale * pair[0, q] * images[row, q]
-        for k in range(m_c):
-            total[unsigned(third + q * m_c + k)] += weight * inside[c, k]
+    for side in range(2):
+        at, m, child = (third, m_c, c) if side else (second, m_b, b)
+        for q in range(terms):
+            weight = scale * pair[0, q] * images[row + 1 - side, q]
+            for j in range(m):
+                total[unsigned(at + q * m + j)] += weight * inside[child, j]
 
 
 @compiled_pass
 def _add_derivatives(
     operators: PackedOperators,
     forest: Forest,
+    scales: FloatArray,
     inside: ScaledVectors,
-    outside: ScaledVectors,
-    totals: _ComponentTotals,
+    above: FloatArray,
     derivatives: _Derivatives,
     pair: FloatArray,
 ) -> None:
-    """Add the derivatives at every edge of a forest; pair has room for vectors (3, Q)."""
-    above = outside.vectors
+    """Add the derivatives at every edge of a forest, each times a scale.
+
+    scales: (E,) the scales of the vectors at the edges.
+    above: (I, M) the outside vectors.
+    pair: room for vectors (3, Q)."""
     below = inside.vectors
     total = derivatives.data
     for item in range(len(forest.symbol)):
@@ -446,7 +421,7 @@ def _add_derivatives(
             r = forest.rule[edge]
             b = forest.left[edge]
             c = forest.right[edge]
-            scale = _scale(forest, item, edge, inside, outside, totals)
+            scale = scales[edge]
             if r < 0 or scale == 0.0:
                 continue
             # The derivative is the outer product of the parent's outside vector and the children's inside vectors.
@@ -490,12 +465,17 @@ def expected_counts(operators: ObservableOperators, forest: Forest, times: Float
         raise ValueError(f"component {int(np.argmax(total <= 0.0)) + 1} has no derivation of positive probability")
     times = np.ones(len(total)) if times is None else times
     check_column("the weights of components", times, total.shape, np.float64)
-    component = item_component(forest)
+    # A derivative at an edge is a product of the vectors there, times the weight of the component, over Z.
+    item = forest.item
+    of_edge = outside_vectors.exponents[item]
+    for child in (forest.left, forest.right):
+        of_edge += np.where(child >= 0, inside_vectors.exponents[child], 0)
+    component = item_component(forest)[item]
+    scales = _shares(times[component], of_edge, component, (total, exponent))
     numbers = (operators.leaf, operators.unary, operators.binary.data)
     derivatives = _Derivatives(*(np.zeros_like(array) for array in numbers))
-    totals = _ComponentTotals(total[component], exponent[component], times[component])
     pair = Workspace.allocate(operators.packed).pair
-    _add_derivatives(operators.packed, forest, inside_vectors, outside_vectors, totals, derivatives, pair)
+    _add_derivatives(operators.packed, forest, scales, inside_vectors, outside_vectors.vectors, derivatives, pair)
     # The derivative by a number of a root is the inside vector of the item at the root, over Z.
     root = np.zeros_like(operators.root)
     # Below 2^-1100 a factor is zero; the upper limit keeps it finite.
