@@ -30,7 +30,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import scipy
 
-from spectral_latent._compiled import check_column, compiled
+from spectral_latent._compiled import ZERO, check_column, compiled_exact_pass
 from spectral_latent._options import AtLeast, Below, Options
 from spectral_latent.estimation._features import FeatureColumns
 from spectral_latent.estimation._parallel import parallel_map
@@ -89,44 +89,37 @@ def states_for(count: float, states: int) -> int:
     return 1 + int((states - 1) * min(max((count - 10) / 90, 0.0), 1.0))
 
 
-@compiled
 def _tally(column: IntArray, weight: FloatArray) -> tuple[IntArray, FloatArray]:
     """Find the distinct values (d,) of a column (n,), in the order of their first places, and the weights (d,)."""
-    size = 2
-    while size < 2 * len(column):
-        size *= 2
-    number = np.full(size, -1, dtype=np.int64)  # the number of the value in each slot of a hash table
-    values = np.empty(len(column), dtype=np.int64)
-    counts = np.zeros(len(column))
-    d = 0
+    values, counts = np.empty_like(column), np.zeros(len(column))
+    slots = np.full(2 << len(column).bit_length(), -1)
+    d = _fill_slots(column, weight, slots, values, counts)
+    return values[:d].copy(), counts[:d].copy()
+
+
+@compiled_exact_pass
+def _fill_slots(column: IntArray, weight: FloatArray, slots: IntArray, values: IntArray, counts: FloatArray) -> int:
+    """Number the distinct values of a column (n,) in a hash table, and return their number d; see `_tally`.
+
+    slots: the number of the value in each slot of the table, -1 for none; there are more than 2 n, a power of two.
+    values, counts: (n,) room for the values, and zeros, to which the weights are added."""
+    last = len(slots) - 1
+    d = ZERO
     for i in range(len(column)):
         value = column[i]
         # The slot that all of its digits name together, because names may be multiples of one number; or the next one
         # that is free or its own.
         slot = value ^ (value >> 32)
         slot ^= slot >> 16
-        slot = (slot ^ (slot >> 8)) & (size - 1)
-        while number[slot] >= 0 and values[number[slot]] != value:
-            slot = (slot + 1) & (size - 1)
-        if number[slot] < 0:
-            number[slot] = d
+        slot = (slot ^ (slot >> 8)) & last
+        while slots[slot] >= 0 and values[slots[slot]] != value:
+            slot = (slot + 1) & last
+        if slots[slot] < 0:
+            slots[slot] = d
             values[d] = value
             d += 1
-        counts[number[slot]] += weight[i]
-    return values[:d].copy(), counts[:d].copy()
-
-
-@compiled
-def _sums_of_rows(places: IntArray, rows: FloatArray) -> FloatArray:
-    """Sum the rows (d, m) at the places (n, k) of each node, (n, m); place -1 adds nothing."""
-    sums = np.zeros((len(places), rows.shape[1]))
-    for i in range(len(places)):
-        for template in range(places.shape[1]):
-            place = places[i, template]
-            if place >= 0:
-                for h in range(rows.shape[1]):
-                    sums[i, h] += rows[place, h]
-    return sums
+        counts[slots[slot]] += weight[i]
+    return d
 
 
 class _Values(NamedTuple):
@@ -361,6 +354,7 @@ class Projection(NamedTuple):
             evidence = self.evidence[a]
             maps = self.maps[a]
             m = self.states[a]
-            y[nodes, :m] = _sums_of_rows(_places(features.inside[nodes], evidence.inside), maps.to_y)
-            z[nodes, :m] = _sums_of_rows(_places(features.outside[nodes], evidence.outside), maps.to_z)
+            ones = np.ones(len(nodes))
+            y[nodes, :m] = _indicators(features.inside[nodes], evidence.inside, ones) @ maps.to_y
+            z[nodes, :m] = _indicators(features.outside[nodes], evidence.outside, ones) @ maps.to_z
         return ProjectedTrees(trees, y, z)
