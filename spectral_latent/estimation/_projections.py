@@ -92,8 +92,7 @@ def states_for(count: float, states: int) -> int:
 def _tally(column: IntArray, weight: FloatArray) -> tuple[IntArray, FloatArray]:
     """Find the distinct values (d,) of a column (n,), in the order of their first places, and the weights (d,)."""
     values, counts = np.empty_like(column), np.zeros(len(column))
-    slots = np.full(2 << len(column).bit_length(), -1)
-    d = _fill_slots(column, weight, slots, values, counts)
+    d = _fill_slots(column, weight, np.full(2 << len(column).bit_length(), -1), values, counts)
     return values[:d].copy(), counts[:d].copy()
 
 
@@ -103,7 +102,6 @@ def _fill_slots(column: IntArray, weight: FloatArray, slots: IntArray, values: I
 
     slots: the number of the value in each slot of the table, -1 for none; there are more than 2 n, a power of two.
     values, counts: (n,) room for the values, and zeros, to which the weights are added."""
-    last = len(slots) - 1
     d = ZERO
     for i in range(len(column)):
         value = column[i]
@@ -111,9 +109,9 @@ def _fill_slots(column: IntArray, weight: FloatArray, slots: IntArray, values: I
         # that is free or its own.
         slot = value ^ (value >> 32)
         slot ^= slot >> 16
-        slot = (slot ^ (slot >> 8)) & last
+        slot = (slot ^ (slot >> 8)) & (len(slots) - 1)
         while slots[slot] >= 0 and values[slots[slot]] != value:
-            slot = (slot + 1) & last
+            slot = (slot + 1) & (len(slots) - 1)
         if slots[slot] < 0:
             slots[slot] = d
             values[d] = value
@@ -354,7 +352,6 @@ class Projection(NamedTuple):
             evidence = self.evidence[a]
             maps = self.maps[a]
             m = self.states[a]
-            ones = np.ones(len(nodes))
-            y[nodes, :m] = _indicators(features.inside[nodes], evidence.inside, ones) @ maps.to_y
-            z[nodes, :m] = _indicators(features.outside[nodes], evidence.outside, ones) @ maps.to_z
+            y[nodes, :m] = _indicators(features.inside[nodes], evidence.inside, np.ones(len(nodes))) @ maps.to_y
+            z[nodes, :m] = _indicators(features.outside[nodes], evidence.outside, np.ones(len(nodes))) @ maps.to_z
         return ProjectedTrees(trees, y, z)
