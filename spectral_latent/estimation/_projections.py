@@ -98,10 +98,7 @@ def _tally(column: IntArray, weight: FloatArray) -> tuple[IntArray, FloatArray]:
 
 @compiled_exact_pass
 def _fill_slots(column: IntArray, weight: FloatArray, slots: IntArray, values: IntArray, counts: FloatArray) -> int:
-    """Number the distinct values of a column (n,) in a hash table, and return their number d; see `_tally`.
-
-    slots: the number of the value in each slot of the table, -1 for none; there are more than 2 n, a power of two.
-    values, counts: (n,) room for the values, and zeros, to which the weights are added."""
+    """Add weights to the counts (n,) of values (n,), numbered in slots (2^k > n,) of -1; return the number of values."""
     d = ZERO
     for i in range(len(column)):
         value = column[i]
