@@ -98,7 +98,7 @@ def _tally(column: IntArray, weight: FloatArray) -> tuple[IntArray, FloatArray]:
 
 @compiled_exact_pass
 def _fill_slots(column: IntArray, weight: FloatArray, slots: IntArray, values: IntArray, counts: FloatArray) -> int:
-    """Add weights to the counts (n,) of values (n,), numbered in slots (2^k > n,) of -1; return the number of values."""
+    """Add weights to the counts (n,) of values (n,), numbered in slots (2^k > n,), all -1; return their number."""
     d = ZERO
     for i in range(len(column)):
         value = column[i]
