@@ -243,7 +243,7 @@ LINES: dict[str, tuple[int, int]] = {
     "ready": (71, 23),  # what each model is good and bad at, with figures
     "files": (1204, 371),  # settings that are gone; numbers of two bytes that are never widened, in half of the time
     "inference": (1729, 536),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
-    "estimation": (2625, 867),  # ends of starts; how many trees would show more states; priors of rules without a loop
+    "estimation": (2613, 867),  # ends of starts; how many trees would show more states; priors of rules without a loop
     "drawing": (155, 60),
     "inspection": (342, 162),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
