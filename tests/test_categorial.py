@@ -59,6 +59,7 @@ def test_known_categories_are_obeyed(model: CategorialModel) -> None:
     for category in (P_VERBS, "(NP\\NP)/NP"):
         (tree,) = [parse.tree for parse in model.parse_nbest(words, 9, constraints={5: category})]
         assert str((category, "in")) in str(tree)
+        assert str((category, "in")) in model.explain(words, constraints={5: category})
     assert next(model.parse_all([Partial(words, {5: P_VERBS})]))[0] == model.parse(words, constraints={5: P_VERBS})
     with pytest.raises(ValueError, match="input 1: word 5 of 8 cannot have the category 'VERB'"):
         next(model.parse_all([Partial(words, {5: "VERB"})]))

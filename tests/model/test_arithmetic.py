@@ -164,7 +164,7 @@ def test_a_question_that_is_answered_wrongly_is_named(models: dict[int, Calculat
         ("chart", twice, ValueError),
         ("forest_of", None, TypeError),
         ("forest_of", twice, ValueError),
-        ("gains", np.full(right.forest.n_edges, np.nan), ValueError),
+        ("gains", np.append(np.zeros(right.forest.n_edges - 1), np.nan), ValueError),
         ("gains", 5, ValueError),
     ]:
         wrong = asked(question, answer)

@@ -15,6 +15,7 @@ from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions,
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.model import Partial
+from spectral_latent.model.parses import check_words
 from spectral_latent.model.parts import Parts
 from spectral_latent.sequence import HMMOptions, TaggerOptions
 from spectral_latent.trees import MISSING
@@ -118,6 +119,21 @@ def test_missing_observations_are_filled_in_by_falling_probability() -> None:
     total = np.exp(model.log_probabilities([pair("z", MISSING)]))[0]
     assert sum(np.exp(parse.log) for parse in found) == pytest.approx(total)
     assert list(model.parse_all([pair("z", MISSING)] * 2, 5))[1][0].log == found[0].log
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "says"),
+    [
+        (b"dogs", TypeError, "give a list of words"),
+        (iter(["dogs"]), TypeError, "give a list of words"),
+        (["dogs", ""], ValueError, "word 2 .* is empty"),
+        (["\ud800", "dogs"], ValueError, "word 1 .* half a character"),
+        (["dogs", "a\tb"], ValueError, "word 2 .* divide the word"),
+    ],
+)
+def test_what_is_no_sentence_is_refused(words: Any, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        check_words(words)
 
 
 def test_parts_of_one_sentence() -> None:
