@@ -1,5 +1,7 @@
 """Candidates and n-best lists: what they keep, and what they refuse."""
 
+import re
+
 import pytest
 from hypothesis import given
 
@@ -27,6 +29,11 @@ def test_equal_phrases_of_a_list_are_one_object(nbest: NBest) -> None:
     phrases = [node for tree in trees if isinstance(tree, Phrase) for node in tree.nodes() if isinstance(node, Phrase)]
     assert len({id(phrase) for phrase in phrases}) == len(set(phrases))
     assert nbest.cleaned == [clean(tree) for tree in trees if isinstance(tree, Phrase)]
+
+
+def test_candidates_are_drawn_with_ranks_and_scores() -> None:
+    html = NBest.of([Candidate(DOG, -1.5), Candidate(DOG, -2.0)])._repr_html_()
+    assert list(dict.fromkeys(re.findall(r"Tree (\d): ([-.\d]+)", html))) == [("1", "-1.50"), ("2", "-2.00")]
 
 
 def heads(*numbers: int | None) -> Candidate:

@@ -92,6 +92,17 @@ def test_json(lists: list[NBest], data: st.DataObject) -> None:
     assert nbest_format(text) == "json"
 
 
+def test_json_keeps_what_features_need() -> None:
+    """All columns of CoNLL-U up to the relations; comments are not among them."""
+    (sentence,) = parse_conllu(ROWS.format(2, 0))
+    sentence = sentence._replace(feats=("Number=Plur", "_"), relations=("nsubj", "root"), comments=("by hand",))
+    text = text_of([NBest.of([Candidate(sentence, -1.5)], "a")], "json")
+    (nbest,) = parse_nbest(text)
+    assert nbest.candidates[0] == Candidate(sentence._replace(comments=()), -1.5)
+    bare = text_of([NBest.of([Candidate(DependencySentence.of(["Yes"]).with_heads((0,)))])], "json")
+    assert json.loads(bare) == {"sent_id": "1", "words": ["Yes"], "candidates": [{"heads": [0]}]}
+
+
 def test_json_has_the_words_of_its_trees() -> None:
     """As `parse --json` writes them: brackets and spaces within words are others in a tree."""
     entry = {"words": ["(", "10 000"], "candidates": [{"tree": "(NP (-LRB- -LRB-) (CD 10_000))", "score": "-inf"}]}
