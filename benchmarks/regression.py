@@ -35,8 +35,8 @@ TASK = """
 import sys
 import time
 from spectral_latent.constituency import ConstituencyModel, preset
-from spectral_latent.corpora import read_brackets
-trees = list(read_brackets(sys.argv[1]))
+from spectral_latent.corpora import constituency_trees
+trees = list(constituency_trees(sys.argv[1]))
 sentences = [list(tree.words()) for tree in trees] * 5
 times = [0.0]  # with what training imports, some of which waits until it is used
 model = ConstituencyModel.train(trees, preset("fast"))

@@ -17,8 +17,6 @@ from spectral_latent.corpora import (
     CorpusError,
     constituency_trees,
     dependency_trees,
-    read_brackets,
-    read_conllu,
     tagged_sentences,
 )
 from spectral_latent.files import ModelFileError, load_model, save_model
@@ -30,8 +28,6 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes and devices of
 READERS: list[Callable[[Any], Any]] = [
     constituency_trees,
     dependency_trees,
-    read_brackets,
-    read_conllu,
     tagged_sentences,
 ]
 

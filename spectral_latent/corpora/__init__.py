@@ -1,8 +1,8 @@
 """Read and write treebanks, and tagged and plain sentences."""
 
 from spectral_latent.corpora._nltk import phrase_from_nltk, phrases_from_nltk
-from spectral_latent.corpora.brackets import Markup, parse_brackets, parse_partial, raw_trees, read_brackets
-from spectral_latent.corpora.conllu import parse_conllu, parse_partial_conllu, read_conllu, to_conllu
+from spectral_latent.corpora.brackets import Markup, parse_brackets, parse_partial, raw_trees
+from spectral_latent.corpora.conllu import parse_conllu, parse_partial_conllu, to_conllu
 from spectral_latent.corpora.formats import Format, Guess, sniff_format
 from spectral_latent.corpora.raw_text import DividedText, divided_texts, has_text
 from spectral_latent.corpora.rows import parse_table
@@ -39,8 +39,6 @@ __all__ = [
     "phrases_from_nltk",
     "plain_sentences",
     "raw_trees",
-    "read_brackets",
-    "read_conllu",
     "read_text",
     "sentences",
     "sniff_format",

@@ -13,7 +13,6 @@ with its line, or with the line where its last bracket closes, so that trees may
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from collections import Counter
@@ -27,7 +26,7 @@ from typing import NamedTuple
 from spectral_latent.constituency import PartialPhrase, partial_phrase
 from spectral_latent.constituency.cleaning import EMPTY_TAG, WORDLESS, Changes, base_label, is_empty, tagged_words
 from spectral_latent.constituency.tree import Phrase, inner_first
-from spectral_latent.corpora.text import CorpusError, Line, read_text
+from spectral_latent.corpora.text import CorpusError, Line
 
 # White space of any kind separates tokens, but a no-break or thin space between the characters of a word belongs to it.
 _WORD = r"[^\s()]++ (?: [^\S\ \t\n\r\f\v]++ [^\s()]++ )*"  # `)*+` of Python 3.11.2 matches a last space, too
@@ -71,24 +70,6 @@ _LEAF = re.compile(rf"\( \s*+ ([^\s()]++) \s++ ({_WORD}) \s*+ \)", re.VERBOSE)
 _STARRED_LEAF = re.compile(r"\( \s*+ ([^\s()]++) \s++ (\*[^\s()]*+) \s*+ \)", re.VERBOSE)
 _LEAST_WORDS = 0.1  # of the leaves with a label that is a tag of words
 _BRACKET = re.compile(r"\*([LR][CRS]B)\*")  # brackets of TIGER and NeGra
-
-
-def read_brackets(
-    path: str | os.PathLike[str],
-    changes: Changes | None = None,
-    *,
-    historical: bool | None = None,
-    skip_bad: bool = False,
-) -> Iterator[Phrase]:
-    """Read the trees of a UTF-8 file; see `parse_brackets`.
-
-    The call reads the file; each tree is parsed when the iterator comes to it.  Raises `CorpusError`, which names the
-    file and the line, also for a missing file and for bytes that are not UTF-8.
-
-    path: the file, which gzip may have compressed.
-    historical: as in `parse_brackets`.
-    skip_bad: as in `parse_brackets`."""
-    return parse_brackets(read_text(path), os.fspath(path), changes, historical=historical, skip_bad=skip_bad)
 
 
 def parse_brackets(

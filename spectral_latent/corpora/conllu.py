@@ -10,7 +10,6 @@ One reader reads CoNLL-U and CoNLL-X, because the columns that it uses are the s
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from itertools import chain
@@ -18,7 +17,7 @@ from sys import intern  # one string per distinct word, tag and label
 
 from spectral_latent._options import counted
 from spectral_latent.constituency.cleaning import Changes
-from spectral_latent.corpora.text import CorpusError, Line, read_text
+from spectral_latent.corpora.text import CorpusError, Line
 from spectral_latent.dependency import DependencyConstraints, DependencySentence, PartialDependencies
 from spectral_latent.dependency.tree import BLANK
 from spectral_latent.model import Partial
@@ -35,16 +34,6 @@ _EMPTY_NODE_LINE = re.compile(r"^[0-9]+\.[0-9]+\t", re.MULTILINE)
 _HEAD_REMEDY = "give the number of another word of the sentence, or 0 for the root"
 _Row = tuple[Line, list[str]]  # a line, and its columns
 _Ranges = list[tuple[int, int, str]]  # the first and the last word of a token of several words, and its form
-
-
-def read_conllu(path: str | os.PathLike[str]) -> Iterator[DependencySentence]:
-    """Read the sentences of a UTF-8 file; see `parse_conllu`.
-
-    The call reads the file; each sentence is parsed when the iterator comes to it.  Raises `CorpusError`, which names
-    the file and the line, also for a missing file and for bytes that are not UTF-8.
-
-    path: the file, which gzip may have compressed."""
-    return parse_conllu(read_text(path), os.fspath(path))
 
 
 def parse_conllu(text: str, source: str = "<string>") -> Iterator[DependencySentence]:

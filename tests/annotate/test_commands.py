@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from spectral_latent import ConstituencyModel, load
-from spectral_latent.corpora import parse_brackets, read_brackets
+from spectral_latent.corpora import constituency_trees, parse_brackets
 from spectral_latent_annotate import check_trees
 from spectral_latent_annotate._commands import main
 from tests.cli.conftest import TREES
@@ -47,7 +47,7 @@ def treebank(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def model(treebank: Path) -> Path:
     """A model trained on it."""
     path = treebank.parent / "model"
-    ConstituencyModel.train(read_brackets(treebank)).save(path)
+    ConstituencyModel.train(constituency_trees(treebank)).save(path)
     return path
 
 
@@ -91,7 +91,7 @@ def test_doubts_are_listed_with_their_words(run: Run, treebank: Path, tmp_path: 
     done = run("check", tmp_path / "all.mrg", "--first", "3")
     assert done.exit_code == 0, done.output
     header, *rows = (line.split("\t") for line in done.stdout.splitlines())
-    doubts = check_trees(read_brackets(tmp_path / "all.mrg"))
+    doubts = check_trees(constituency_trees(tmp_path / "all.mrg"))
     assert len(rows) == min(3, len(doubts))
     assert len(header) == len(rows[0]) == 8
     assert [str(len(trees) + 1), "NN", "see"] in [[row[0], row[2], row[7]] for row in rows]
@@ -151,7 +151,7 @@ def test_the_page_is_served_until_it_is_ended_and_nothing_is_lost(treebank: Path
     first.send_signal(signal.SIGKILL)
     _, told = first.communicate()
     assert "never seen" not in told
-    assert len(list(read_brackets(tmp_path / "trees.mrg"))) == 19
+    assert len(list(constituency_trees(tmp_path / "trees.mrg"))) == 19
     ours = signal.signal(signal.SIGINT, signal.default_int_handler)  # a child inherits it if we were told to ignore it
     again = _annotate(tmp_path, "--port", "0")
     signal.signal(signal.SIGINT, ours)

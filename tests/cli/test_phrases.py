@@ -9,7 +9,7 @@ import pytest
 
 from spectral_latent.constituency import ConstituencyModel, PhraseConstraints, clean
 from spectral_latent.constituency.tree import list_constituents
-from spectral_latent.corpora import parse_brackets, parse_partial, read_brackets
+from spectral_latent.corpora import constituency_trees, parse_brackets, parse_partial
 from spectral_latent.model import Partial
 from spectral_latent.reranking import parse_nbest
 from tests.cli.conftest import Run
@@ -17,7 +17,7 @@ from tests.cli.conftest import Run
 
 def test_each_line_has_a_tree_and_empty_ones_stay(run: Run, model: Path, treebank: Path) -> None:
     """The parser has learnt these trees."""
-    trees = [clean(tree) for tree in read_brackets(treebank)]
+    trees = [clean(tree) for tree in constituency_trees(treebank)]
     text = "\n".join(" ".join(tree.words()) for tree in trees if tree)
     expected = "\n".join(tree.bracketed() for tree in trees if tree)
     assert run("parse", model, stdin=f"\n{text}\n  \n").stdout == f"\n{expected}\n\n"
@@ -52,7 +52,7 @@ def test_trees_of_no_derivation_are_flat_marked_and_counted(run: Run, tmp_path: 
 
 
 def test_scores_are_those_of_parses_and_minus_infinity(run: Run, model: Path, treebank: Path, tmp_path: Path) -> None:
-    trees = [tree for each in read_brackets(treebank) if (tree := clean(each))]
+    trees = [tree for each in constituency_trees(treebank) if (tree := clean(each))]
     (tmp_path / "a.mrg").write_text("\n".join(tree.bracketed() for tree in trees))
     (tmp_path / "b.mrg").write_text("(S (NEW (PRP They)) (VBP see))")
     text = "\n".join(" ".join(tree.words()) for tree in trees)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.corpora import CorpusError, parse_conllu, read_conllu, to_conllu
+from spectral_latent.corpora import CorpusError, parse_conllu, to_conllu
 from spectral_latent.corpora.conllu import parse_with_lines
 from spectral_latent.dependency import DependencySentence
 from tests.corpora.annotated import lines_of, sentences, written
@@ -146,7 +146,7 @@ def test_long_sentences_take_linear_time() -> None:
 def test_universal_dependencies(shared_file: Callable[[str], Path], name: str) -> None:
     file = shared_file(f"ud/{name}/{name}-ud-dev.conllu")
     text = file.read_text(encoding="utf-8")
-    sentences = list(read_conllu(file))
+    sentences = list(parse_conllu(text))
     assert len(sentences) == len(re.findall("^# sent_id", text, re.MULTILINE))
     assert sum(len(sentence.comments) for sentence in sentences) == len(re.findall("^#", text, re.MULTILINE))
     words = re.findall(

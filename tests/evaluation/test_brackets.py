@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.constituency.tree import Phrase
-from spectral_latent.corpora import parse_brackets, read_brackets
+from spectral_latent.corpora import parse_brackets, read_text
 from spectral_latent.evaluation import BracketScores, score_brackets
 
 DELETED = ("TOP", "-NONE-", ",", ":", "``", "''", ".")
@@ -33,7 +33,7 @@ def shown(scores: BracketScores) -> list[str]:
 def test_figures_that_evalb_printed(
     shared_file: Callable[[str], Path], max_length: int | None, sentences: int, printed: list[str]
 ) -> None:
-    gold, predicted = (read_brackets(shared_file(f"evalb-check/{name}.mrg")) for name in ("gold", "parsed"))
+    gold, predicted = (parse_brackets(read_text(shared_file(f"evalb-check/{name}.mrg"))) for name in ("gold", "parsed"))
     scores = score_brackets(zip(gold, predicted, strict=True), max_length)
     assert shown(scores) == printed
     assert (scores.sentences, scores.errors, scores.skipped) == (sentences, 0, 0)
