@@ -128,9 +128,7 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
         n_states: the largest number of latent states of a symbol; None for those of `preset` or `options`.
         preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
         `spectral_latent.dependency.preset`.
-        jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  The result
-        does not depend on it.
-        options: the settings of one grammar or of each of several, in the place of a preset.
+        weights, jobs, options: as for `DependencyModel.train`.
 
         Raises TypeError or ValueError for an object that is not a dependency graph, ValueError for a preset that does
         not exist or is given together with options, and EstimationError, a ValueError, if a graph is not a tree with

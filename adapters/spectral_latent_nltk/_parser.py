@@ -156,10 +156,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         "clusters" or "spectral"; see `spectral_latent.preset`.
         text: sentences without trees, to learn from as well: lists of tokens, spelt as in the trees.  Training then
         takes several times as long; see `spectral_latent.constituency.self_train`.
-        jobs: the number of threads, and of processes that parse while a model of spans is learnt, or with `text`; None
-        for all workers of the engine that `joblib.parallel_config` names.  The result does not depend on it.
-        options: the settings of one grammar, or of each of several, in the place of a preset.
-        changes: the counts to which reading and cleaning add what they change; None to count nothing.
+        weights, jobs, options, changes: as for `ConstituencyModel.train`.
 
         Raises TypeError or ValueError for an object that is not a treebank tree or a sentence, ValueError for a preset
         that does not exist or is given together with options, and EstimationError, a ValueError, if a tree has no words

@@ -135,9 +135,7 @@ def evaluate_dependency_parser(
     """Parse the words of gold trees with their tags, and score the parses; time is measured as by `evaluate_parser`.
 
     gold: the trees, which may have several roots.
-    projective: whether parses must be projective.
-    jobs: the number of processes that parse; their CPU times are added up.
-    progress: a wrapper for the sequence of sentences, such as `tqdm`; it advances when a parse is asked for.
+    jobs, progress: as for `evaluate_parser`.
 
     Raises ValueError if a sentence has no heads.
 
@@ -168,9 +166,7 @@ def evaluate_columns(
     """Parse the words or the text of gold trees, and score all columns; time is measured as by `evaluate_parser`.
 
     origin: what the parser is given: the words alone, or the texts, which it divides; that time does not count.
-    projective: whether parses must be projective.
-    jobs: the number of processes that parse; their CPU times are added up.
-    progress: a wrapper for the sequence of sentences, such as `tqdm`; it advances when a parse is asked for.
+    jobs, progress: as for `evaluate_parser`.
 
     Raises ValueError for another origin.
 

@@ -71,9 +71,7 @@ class GraphGrammar(Member["nx.DiGraph", "nx.DiGraph"]):
     def encode(self, graphs: Iterable[nx.DiGraph]) -> tuple[GraphTrees, Forest]:
         """Convert graphs to s-trees, and to a forest with one component for each graph.
 
-        An unknown observation has an edge for every observation that its symbol may have.
-
-        graphs: the trees; observations may be `MISSING`."""
+        A `MISSING` observation has an edge for every observation that its symbol may have."""
         encoded = from_networkx(graphs, self.symbols, self.terminals)
         trees = encoded.trees
         symbol = np.where(trees.symbol < len(self.symbols), trees.symbol, -1)
@@ -100,15 +98,11 @@ class GraphGrammar(Member["nx.DiGraph", "nx.DiGraph"]):
         return forest._replace(start=start, rule=rule, left=left, right=right)
 
     def chart(self, inputs: Sequence[nx.DiGraph]) -> WeighedForest:
-        """Build the forest of graphs, with a component for each; an unknown observation has an edge for each value.
-
-        inputs: the trees; observations may be `MISSING`."""
+        """Build the forest of graphs, with a component for each; a `MISSING` observation has an edge for each value."""
         return WeighedForest(self.latent, self.encode(inputs)[1])
 
     def forest_of(self, trees: Sequence[nx.DiGraph]) -> WeighedForest:
-        """Build the forest of graphs, as `chart` does.
-
-        trees: the trees; observations may be `MISSING`."""
+        """Build the forest of graphs, as `chart` does."""
         return self.chart(trees)
 
     def gains(self, weighed: WeighedForest) -> FloatArray:

@@ -491,7 +491,6 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         """Find up to `n_best` different trees of an input, by falling gain.
 
         constraints: what is known of its tree; p̂ of a tree does not depend on it.
-        settings: further settings of the formalism.
         Raises ValueError if n_best < 1, or if the input or the constraints do not fit the model."""
         self._check_settings(n_best, **settings)
         known = given if constraints is None else Partial(given, constraints)
@@ -506,7 +505,6 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
 
         inputs: the inputs; `Partial` joins one to constraints on its tree.
         jobs: the number of processes; see `model.batches.map_batches`.
-        settings: further settings of the formalism.
         Raises ValueError, before an input is read, if n_best < 1 or for settings that do not fit."""
         self._check_settings(n_best, **settings)
         return map_batches(_parses_of, self, self._inputs(inputs, **settings), jobs, n_best, settings)
