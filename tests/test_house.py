@@ -248,7 +248,7 @@ LINES: dict[str, tuple[int, int]] = {
     "inspection": (342, 162),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
     "tokenisation": (230, 50),  # patterns that are compiled when text comes
-    "model": (1185, 536),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
+    "model": (1185, 534),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
     "lexicon": (1324, 437),  # signatures are counted by NumPy, and listed when an unseen word comes; relatives by NumPy
     "grammar": (2014, 537),  # prefixes of a short sentence are a block of Python
     "constituency": (2820, 868),  # exports for packages on top; presets that are made when one is asked for
@@ -256,15 +256,15 @@ LINES: dict[str, tuple[int, int]] = {
     "automata": (802, 266),
     "anchors": (522, 187),
     "dependency": (2166, 556),  # exports for packages on top; batches without searches for garbage
-    "graphs": (309, 109),
+    "graphs": (309, 103),
     "reranking": (1098, 443),  # readers and writers of n-best lists came from corpora
-    "evaluation": (868, 309),
-    "corpora": (2005, 541),  # and tables of separated values, and the raw text of CoNLL-U, which left dependency
+    "evaluation": (868, 305),
+    "corpora": (1987, 527),  # and tables of separated values, and the raw text of CoNLL-U, which left dependency
     "kinds": (103, 33),  # kinds that other packages add, which are found by entry points
     "cli": (3321, 520),  # exports for packages on top, training of kinds that they add, facts of ready models
     "__main__": (4, 1),
     "spectral_latent_annotate": (1897, 490),  # names imported on use; several files to suggest from
-    "spectral_latent_nltk": (773, 373),  # conversions of the objects of NLTK came from corpora
+    "spectral_latent_nltk": (773, 368),  # conversions of the objects of NLTK came from corpora
     "spectral_latent_sklearn": (675, 207),  # and groups of rows, so that searches keep sequences whole
     "spectral_latent_spacy": (517, 144),
     "spectral_latent_text": (781, 146),  # short text by Python itself; settings for features, at a quarter of the cost
