@@ -170,7 +170,20 @@ def test_universal_tags_are_parts_of_speech(tmp_path: Path) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
     nlp.add_pipe("spectral_tagger", config={"model": str(tmp_path / "tagger")})
-    assert [(token.pos_, token.tag_) for token in nlp("dogs bark")] == [("NOUN", ""), ("VERB", "")]
+    doc = nlp("dogs bark")
+    assert [(token.pos_, token.tag_) for token in doc] == [("NOUN", ""), ("VERB", "")]
+    assert nlp.evaluate([Example(nlp.make_doc(doc.text), doc)])["pos_acc"] == 1.0
+
+
+def test_relations_are_those_of_the_model(tmp_path: Path) -> None:
+    """Also of a sentence of one word."""
+    tree = DependencySentence.of(["bark", "loudly"], ["VBP", "RB"]).with_heads((0, 1), ("root", "advmod"))
+    alone = DependencySentence.of(["bark"], ["VBP"]).with_heads((0,), ("root",))
+    DependencyModel.train([tree, alone] * 9).save(tmp_path / "model")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("spectral_dependency", config={"model": str(tmp_path / "model")})
+    doc = document(nlp, ["bark", "loudly"], ["bark"])
+    assert [(token.dep_, token.head.i) for token in doc] == [("ROOT", 0), ("advmod", 0), ("ROOT", 2)]
 
 
 def test_models_of_other_kinds_are_refused(models: Models, tmp_path: Path) -> None:
