@@ -19,40 +19,6 @@ ADAPTERS = (
     "spectral_latent_text",
 )
 PACKAGES = {"spectral_latent": ROOT / "spectral_latent"} | {name: ROOT / "adapters" / name for name in ADAPTERS}
-ROOMS = (
-    "_version",
-    "_numba",
-    "_compiled",
-    "_names",
-    "_texts",
-    "_options",
-    "_threads",
-    "trees",
-    "operators",
-    "ready",
-    "files",
-    "inference",
-    "estimation",
-    "drawing",
-    "inspection",
-    "plotting",
-    "tokenisation",
-    "model",
-    "lexicon",
-    "grammar",
-    "constituency",
-    "sequence",
-    "automata",
-    "anchors",
-    "dependency",
-    "graphs",
-    "corpora",
-    "reranking",
-    "evaluation",
-    "kinds",
-    "cli",
-    "__main__",
-)  # a room may import only from rooms before it
 UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve"}
 UNSAFE_CALLS = {"eval", "exec", "joblib.dump", "joblib.load"}
 
@@ -257,9 +223,9 @@ LINES: dict[str, tuple[int, int]] = {
     "anchors": (522, 187),
     "dependency": (2166, 556),  # exports for packages on top; batches without searches for garbage
     "graphs": (309, 103),
+    "corpora": (1987, 527),  # and tables of separated values, and the raw text of CoNLL-U, which left dependency
     "reranking": (1098, 443),  # readers and writers of n-best lists came from corpora
     "evaluation": (868, 305),
-    "corpora": (1987, 527),  # and tables of separated values, and the raw text of CoNLL-U, which left dependency
     "kinds": (103, 33),  # kinds that other packages add, which are found by entry points
     "cli": (3321, 520),  # exports for packages on top, training of kinds that they add, facts of ready models
     "__main__": (4, 1),
@@ -269,6 +235,7 @@ LINES: dict[str, tuple[int, int]] = {
     "spectral_latent_spacy": (517, 144),
     "spectral_latent_text": (781, 146),  # short text by Python itself; settings for features, at a quarter of the cost
 }  # of code, and of docstrings, in each room and package; a change may only lower them, or say here why it does not
+ROOMS = [name for name in LINES if name not in PACKAGES]  # a room may import only from rooms before it
 
 
 def _count_lines(part: str) -> tuple[int, int]:
@@ -288,7 +255,7 @@ def _count_lines(part: str) -> tuple[int, int]:
 
 
 def test_lines_only_become_fewer() -> None:
-    assert set(LINES) == {*ROOMS, *ADAPTERS, "spectral_latent"}
+    assert PACKAGES.keys() <= LINES.keys()
     for part, (code, docstrings) in LINES.items():
         found = _count_lines(part)
         assert found <= (code, docstrings) and found[1] <= docstrings, f"{part} has grown to {found}: what can go?"
