@@ -250,7 +250,7 @@ class _Compilation(event.Listener):
             first = f"{function.__module__.removeprefix('spectral_latent.')}.{function.__name__}"
             because = why_unkept(function.__code__.co_filename)
             _log.warning(
-                "Compiling %s, and what else is used for the first time: up to a minute, %s",
+                "Compiling %s and other functions on first use, which takes up to a minute, %s",
                 first,
                 f"and again in each process: {because}" if because else "once",
             )

@@ -122,7 +122,7 @@ def test_a_record_names_only_files_of_the_current_folder(
             train_again(renamed(trained, tmp_path, name))
     monkeypatch.chdir(trained.parent)
     assert train_again(str(trained)).fingerprint == spectral_latent.load(trained).fingerprint
-    with pytest.raises(CorpusError, match="other content"):
+    with pytest.raises(CorpusError, match="source 1 of the record"):
         train_again(renamed(trained, tmp_path, "b.tagged"))
 
 

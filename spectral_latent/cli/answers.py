@@ -87,7 +87,7 @@ def answers(
             unit = "line" if given.form in _LINES else "sentence"
             rest = f" and {len(fallbacks) - _FIRST:,} more" if len(fallbacks) > _FIRST else ""
             message(
-                f"The model finds no tree, and the output has a flat one marked FALLBACK: {unit} "
+                f"The model finds no tree; the output has a flat one, marked FALLBACK: {unit} "
                 f"{', '.join(map(str, fallbacks[:_FIRST]))}{rest}"
             )
         if unknown:
@@ -127,5 +127,5 @@ def warn_of_unknown_tags(parser: ConstituencyModel | DependencyModel, unknown: C
         column = f"{parser.options.tags} " if usual_kind(parser.kind) == "dependency" else ""
         message(
             f"Warning: the parser does not know the tags of {counted(unknown.total(), 'word')}, such as {names}, and "
-            f"leaves them open; it learned {column}tags such as {own}"
+            f"ignores them; it learned {column}tags such as {own}"
         )

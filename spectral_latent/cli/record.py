@@ -107,7 +107,7 @@ class Run:
                 from spectral_latent.corpora import CorpusError
 
                 name = self._expected[number]["name"]
-                raise CorpusError(f"{source}: other content than source {number + 1} of the record, {name}")
+                raise CorpusError(f"{source}: its content differs from source {number + 1} of the record, {name}")
             self._read.append({"name": _name(source), "content": content})
 
     @property

@@ -345,7 +345,7 @@ def tell_of_tags(given: Input) -> Input:
         for sentence in given.sentences:
             if not is_told and sentence.tags:
                 is_told = True
-                message(f"The tags of {given.source} are not used: this command takes the words alone")
+                message(f"The tags of {given.source} are not used: this command uses the words only")
             yield sentence
 
     return given._replace(sentences=sentences())

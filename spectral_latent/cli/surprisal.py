@@ -54,7 +54,7 @@ def surprisal(
     if wrong := items is None and [file for file in files if file.lower().endswith((".csv", ".tsv"))]:
         raise click.UsageError(f"{wrong[0]} is a table; name its column of text by --items")
     if (items is None and by) or (items is not None and (format_ or text)):
-        raise click.UsageError("--by is for --items; --format and --text are not")
+        raise click.UsageError("--by needs --items, which --format and --text cannot be combined with")
     loaded = load_for(model)
     read = function_for(loaded.kind, model, {})
     as_json = asks_for_json(json_, output)
@@ -96,7 +96,9 @@ def _write_items(
                         names = list(row)
                         write(_row(names, separator))
                     elif names != list(row):
-                        raise ValueError("other columns than the first table has; give tables with the same")
+                        raise ValueError(
+                            "columns that differ from those of the first table; give tables with the same columns"
+                        )
                     write(_row([f"{x:.6f}" if isinstance(x, float) else x for x in row.values()], separator))
 
 
