@@ -76,7 +76,7 @@ def info(
     verify: train MODEL again from SOURCE, and compare."""
     asked = [name for name, given in (("--states", states or symbol), ("--html", html), ("--verify", verify)) if given]
     if len(asked) > 1:
-        raise click.UsageError(f"{asked[0]} cannot be combined with {asked[1]}")
+        raise click.UsageError(f"{asked[0]} conflicts with {asked[1]}")
     if not model:
         if asked:
             raise click.UsageError(f"{asked[0]} is for a model; give MODEL")

@@ -193,9 +193,7 @@ def parse(
         ),
     ):
         if first and any(others.values()):
-            raise click.UsageError(
-                f"{first} cannot be combined with {next(name for name, value in others.items() if value)}"
-            )
+            raise click.UsageError(f"{first} conflicts with {next(name for name, value in others.items() if value)}")
     parser = load_for(model)
     if limit:
         parser = _with_limits(parser, limit)

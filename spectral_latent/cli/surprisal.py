@@ -54,7 +54,7 @@ def surprisal(
     if wrong := items is None and [file for file in files if file.lower().endswith((".csv", ".tsv"))]:
         raise click.UsageError(f"{wrong[0]} is a table; name its column of text by --items")
     if (items is None and by) or (items is not None and (format_ or text)):
-        raise click.UsageError("--by needs --items, which --format and --text cannot be combined with")
+        raise click.UsageError("--by needs --items, and --format and --text conflict with it")
     loaded = load_for(model)
     read = function_for(loaded.kind, model, {})
     as_json = asks_for_json(json_, output)
