@@ -96,9 +96,7 @@ def _write_items(
                         names = list(row)
                         write(_row(names, separator))
                     elif names != list(row):
-                        raise ValueError(
-                            "columns that differ from those of the first table; give tables with the same columns"
-                        )
+                        raise ValueError("columns that differ from the first table's; give tables with the same")
                     write(_row([f"{x:.6f}" if isinstance(x, float) else x for x in row.values()], separator))
 
 
