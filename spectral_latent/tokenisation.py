@@ -53,7 +53,6 @@ _INNER_MARK = re.compile(r"--+|[—–]|\.\.+|…|[\"“”„«»]|[,;:!?](?=[^
 _CLOSED = re.compile(r"\w(?:\(\w*\)|\[\w*\]|\{\w*\})$")  # as in `tree(s)`
 _AMOUNT = re.compile(r"(?<=[$£€¥])(?=\d)")
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Thai to Han
-_UNSPACED_LETTER = re.compile(f"[{_UNSPACED}]")
 _UNKNOWN_PIECE = rf"(?:(?![{_UNSPACED}])\w\p{{M}}*)+|\X"
 _ENOUGH = 20  # words that show whether a text is in the language of the corpus
 _LONGEST = 20  # characters of the longest word that is looked for in a script without spaces
@@ -205,7 +204,7 @@ class Tokenisation:
 
     def _inner_words(self, word: str) -> Iterator[str]:
         """Divide a word without marks at its ends."""
-        if _UNSPACED_LETTER.search(word):
+        if _compiled(f"[{_UNSPACED}]").search(word):
             yield from [word] if self._has(word) else self._longest_words(word)
             return
         inside = set(range(1, len(word))) - _cluster_ends(word)

@@ -204,6 +204,7 @@ LINES: dict[str, tuple[int, int]] = {
     "_texts": (12, 5),
     "_options": (254, 65),  # settings of older files that are gone
     "_threads": (76, 15),  # trees and models are made without searches for garbage, which took as long as making trees
+    "_scipy": (12, 2),
     "trees": (675, 278),
     "operators": (705, 316),  # tensors grouped by shape, in the place of rule by rule; numbers scaled at once
     "ready": (71, 23),  # what each model is good and bad at, with figures

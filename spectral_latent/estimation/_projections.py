@@ -28,8 +28,8 @@ from math import sqrt
 from typing import Annotated, NamedTuple
 
 import numpy as np
-import scipy
 
+from spectral_latent import _scipy as scipy
 from spectral_latent._compiled import ZERO, check_column, compiled_exact_pass
 from spectral_latent._options import AtLeast, Below, Options
 from spectral_latent.estimation._features import FeatureColumns

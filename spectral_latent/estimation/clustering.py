@@ -23,8 +23,8 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 
+from spectral_latent import _scipy as scipy
 from spectral_latent._compiled import TINY
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.estimation._projections import ProjectedTrees, Projection, by_symbol

@@ -17,8 +17,8 @@ from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 import numpy as np
-import scipy
 
+from spectral_latent import _scipy as scipy
 from spectral_latent._options import Above, Below, checked
 from spectral_latent.estimation._features import FeatureColumns
 from spectral_latent.estimation._projections import Projection, ProjectionOptions, states_for

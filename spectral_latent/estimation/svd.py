@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 
 import numpy as np
-import scipy
 
+from spectral_latent import _scipy as scipy
 from spectral_latent.trees import FloatArray
 
 _SMALL = 400  # below this size, a dense decomposition is faster than an iterative one

@@ -27,7 +27,6 @@ import json
 import math
 import os
 import platform
-import secrets
 import shutil
 import stat
 import tempfile
@@ -319,7 +318,7 @@ def _json(value: Any) -> str:
 
 def temporary_file(target: Path) -> Path:
     """Name a new file beside the target, and remove those of processes that have ended."""
-    return target.with_name(_swept_prefix(target.parent, f".{FORMAT}-") + secrets.token_hex(4))
+    return target.with_name(_swept_prefix(target.parent, f".{FORMAT}-") + os.urandom(4).hex())
 
 
 def write_whole(target: Path, content: bytes) -> None:

@@ -24,9 +24,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
+from spectral_latent import _scipy as scipy
 from spectral_latent._compiled import check_column, check_range, compiled_exact_pass, unsigned
 from spectral_latent.inference.sums import factorise
 from spectral_latent.operators import ObservableOperators, row_sums

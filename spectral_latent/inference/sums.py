@@ -39,8 +39,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy
 
+from spectral_latent import _scipy as scipy
 from spectral_latent._compiled import ZERO, check_column, check_range, compiled_pass, unsigned
 from spectral_latent.inference._kernels import Workspace, block_of, multiply, multiply_transposed, parent_to_pair
 from spectral_latent.operators import ObservableOperators, PackedOperators, Tensors, row_sums

@@ -21,9 +21,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
+from spectral_latent import _scipy as scipy
 from spectral_latent._compiled import compiled_exact_pass, exact_pass_part, unsigned
 from spectral_latent.trees import FloatArray
 

@@ -22,8 +22,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 
+from spectral_latent import _scipy as scipy
 from spectral_latent.estimation import LeafMoments
 from spectral_latent.lexicon.lexicon import Lexicon, LexiconOptions
 from spectral_latent.lexicon.spelling import DEPTH

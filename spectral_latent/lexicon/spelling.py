@@ -32,9 +32,9 @@ from itertools import chain
 from typing import Annotated, NamedTuple
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
+from spectral_latent import _scipy as scipy
 from spectral_latent._compiled import check_range
 from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.files import Axes, Distinct, Given, Sorted, Text

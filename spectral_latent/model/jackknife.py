@@ -25,8 +25,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
-import scipy
 
+from spectral_latent import _scipy as scipy
 from spectral_latent._options import Above, AtLeast, Below, checked
 from spectral_latent.estimation import EstimationError, Estimator, Listener, silent
 from spectral_latent.inference import SignedLog

@@ -8,8 +8,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import scipy
 
+from spectral_latent import _scipy as scipy
 from spectral_latent._options import checked
 from spectral_latent.trees import BoolArray, FloatArray
 

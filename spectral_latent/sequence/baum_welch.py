@@ -25,8 +25,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 
+from spectral_latent import _scipy as scipy
 from spectral_latent._compiled import TINY, check_range, compiled_pass, pass_part
 from spectral_latent.estimation import EM, EstimationError, Listener, parallel_map, silent
 from spectral_latent.estimation.starts import Ascent

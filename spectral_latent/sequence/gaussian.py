@@ -27,8 +27,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
-import scipy
 
+from spectral_latent import _scipy as scipy
 from spectral_latent._compiled import TINY
 from spectral_latent._threads import on_one_thread
 from spectral_latent.estimation import EM, Estimator, StateOptions
