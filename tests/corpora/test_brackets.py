@@ -76,6 +76,9 @@ def test_outer_bracket() -> None:
         ("(NP (DT the)\ndog)", 2, "'dog'"),
         ("(NP (DT the (NN dog)))", 1, "'the'"),
         ("(S (NP-SBJ (PRP (Dia))) (VP (VB (pergi))))", 1, "(PRP Dia)"),  # a word in brackets of its own
+        ("(S (PRP (Dia) ) (VB x))", 1, "(PRP Dia)"),
+        ("(S (PRP ( D)) (VB x))", 1, "(PRP D)"),
+        ("(S (PRP (Dia )) (VB x))", 1, "Dia is empty; remove"),  # a bracket with a space is no word
     ],
 )
 def test_errors_name_source_and_line(text: str, line: int, problem: str) -> None:

@@ -12,7 +12,7 @@ from nltk.parse.dependencygraph import conll_data2
 from nltk.tree import Tree
 
 from spectral_latent.constituency.tree import Phrase
-from spectral_latent.corpora import parse_conllu, phrase_from_nltk
+from spectral_latent.corpora import parse_conllu, phrase_from_nltk, phrases_from_nltk
 from spectral_latent.dependency import DependencySentence
 from spectral_latent_nltk import phrase_to_nltk, sentence_from_nltk, sentence_to_nltk
 from tests.corpora.annotated import lines_of, sentences
@@ -43,6 +43,12 @@ def test_depth_is_limited_by_memory_alone() -> None:
     assert back.label() == "S"
     while back.label() == "S":
         (back,) = back
+
+
+def test_only_trees_of_pairs_alone_were_flattened_by_nltk() -> None:
+    mixed = Tree("S", [("It", "PRP"), Tree("VBZ", ["rains"])])
+    with pytest.raises(TypeError, match=r"tree 1: .*tuple"):
+        list(phrases_from_nltk([mixed]))
 
 
 @pytest.mark.parametrize(

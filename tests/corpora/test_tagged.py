@@ -89,6 +89,12 @@ def test_the_column_that_has_tags(tmp_path: Path) -> None:
     assert column_of(tmp_path / "a.txt") is column_of("nltk:brown") is None
 
 
+def test_a_file_may_have_the_name_of_nltk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "nltk.tagged").write_text("a/A\n")
+    assert list(sentences("nltk.tagged")) == [["a"]] and list(tagged_sentences("nltk.tagged")) == [[("a", "A")]]
+
+
 def test_words_of_tagged_text(tmp_path: Path) -> None:
     file = tmp_path / "a"
     file.write_text("\nthe/DT dog/NN\nbarks/VB\n")
