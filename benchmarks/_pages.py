@@ -109,7 +109,10 @@ def telling(results: Sequence[Result]) -> list[dict[str, str]]:
     first, *columns = dict.fromkeys(itertools.chain(*rows))
     kept = [column for column in columns if len({row.get(column, "") for row in rows}) > 1 or len(rows) == 1]
     shown = [first, *(column for column in kept if column not in left_out())]
-    cells = [{column: row.get(column, "") for column in shown} for row in rows]
+    title = rows[0][first].partition(": ")[0] + ": "  # which the caption names, if it is that of all rows
+    if not all(row[first].startswith(title) for row in rows):
+        title = ""
+    cells = [{column: row.get(column, "").removeprefix(title) for column in shown} for row in rows]
     return [{column: "" if cell == "-" else cell for column, cell in row.items()} for row in cells]
 
 
