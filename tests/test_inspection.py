@@ -19,7 +19,7 @@ from spectral_latent.inspection import (
     describe_rules,
     describe_states,
 )
-from spectral_latent.inspection.anchors import anchor_rows, anchor_table
+from spectral_latent.inspection.states import anchor_rows, anchor_table
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.trees import Rules
 from tests.anchors.test_model import sentences

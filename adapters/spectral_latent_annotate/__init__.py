@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 from spectral_latent.kinds import import_when_used
 
 if TYPE_CHECKING:
-    from spectral_latent_annotate._doubts import Doubt, check_trees
     from spectral_latent_annotate._history import BusyError
     from spectral_latent_annotate._project import ChangedError, Item, Order, Project
     from spectral_latent_annotate._repairs import Repair, repair, repair_all
     from spectral_latent_annotate._server import create_app, serve
-    from spectral_latent_annotate._suggestions import Suggestion, suggest_trees
+    from spectral_latent_annotate._suggestions import Doubt, Suggestion, check_trees, suggest_trees
     from spectral_latent_annotate._treebank_file import TreebankFile
     from spectral_latent_annotate._workbench import Workbench
 
@@ -44,7 +43,7 @@ __getattr__ = import_when_used(
     {
         "BusyError": "_history",
         "ChangedError": "_project",
-        "Doubt": "_doubts",
+        "Doubt": "_suggestions",
         "Item": "_project",
         "Order": "_project",
         "Project": "_project",
@@ -52,7 +51,7 @@ __getattr__ = import_when_used(
         "Suggestion": "_suggestions",
         "TreebankFile": "_treebank_file",
         "Workbench": "_workbench",
-        "check_trees": "_doubts",
+        "check_trees": "_suggestions",
         "create_app": "_server",
         "repair": "_repairs",
         "repair_all": "_repairs",

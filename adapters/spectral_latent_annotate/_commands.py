@@ -107,7 +107,7 @@ def check(
     first: the largest number of labels to list."""
     from spectral_latent.constituency import Changes, tagged_words
     from spectral_latent.estimation import shown
-    from spectral_latent_annotate._doubts import check_trees
+    from spectral_latent_annotate._suggestions import check_trees
 
     changes = Changes()
     trees = list(treebank(sources, changes, format_, skip_bad))

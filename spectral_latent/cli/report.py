@@ -177,7 +177,7 @@ def _examples(model: ConstituencyModel, sentences: Iterable[Sequence[str]]) -> d
 
 def _of_anchors(model: AnchorHMM, gold: Sequence[str], top: int, form: Format | None) -> dict[str, Any]:
     """Describe the states of an anchor model, and the gold tags of the words in each state."""
-    from spectral_latent.inspection.anchors import anchor_rows
+    from spectral_latent.inspection.states import anchor_rows
 
     met: _Confused = Counter()
     if gold:

@@ -10,17 +10,18 @@
 Words, rules and places are ranked by their part in the divergence: the first ones are frequent in the state and rarer
 in the other states of the symbol.  Those that are rarer in the state than in its symbol are left out.
 
-`inference.mean_node_counts` computes the expectations n.
+`inference.mean_node_counts` computes the expectations n.  States of an anchor model have anchors and words alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from spectral_latent._compiled import TINY
+from spectral_latent._texts import printable
 from spectral_latent.inference import mean_node_counts
 from spectral_latent.inspection.named import LEAST, TOP, NamedOperators, places_of, rows_by_symbol
 from spectral_latent.operators import ObservableOperators
@@ -171,3 +172,43 @@ def describe_rules(named: NamedOperators) -> list[DescribedRule]:
         DescribedRule(named.rule(rule), count, count / max(float(frequency[rule[0]]), TINY))
         for rule, count in described
     ]
+
+
+# States of anchor models (Stratos et al. 2016, Table 3)
+
+
+class AnchorRow(NamedTuple):
+    """A state of a model.
+
+    anchor: the word that no other state emits.
+    label: the state's tag; None before anchors are labelled.
+    share: the share of the state among all tokens, between 0 and 1.
+    words: the words that the state is likeliest to emit, with o(x | h)."""
+
+    state: int
+    anchor: str
+    label: Hashable | None
+    share: float
+    words: list[tuple[str, float]]
+
+
+def anchor_rows(model: Any, top: int = 10) -> list[AnchorRow]:
+    """List the states of an `AnchorHMM` in their order."""
+    labels = model.labels or (None,) * model.n_states
+    columns = zip(model.anchors, labels, model.state_prior.tolist(), model.top_words(top), strict=True)
+    return [AnchorRow(state, *column) for state, column in enumerate(columns)]
+
+
+def anchor_table(model: Any, top: int = 10) -> str:
+    """Format the states as lines of text, with shares in percent, and with labels if there are any."""
+    rows = [("state", "anchor", "" if model.labels is None else "label", "share", "top words")]
+    for row in anchor_rows(model, top):
+        words = ", ".join(f"{printable(word)} {p:.3f}" for word, p in row.words if p >= 0.0005)
+        label = "" if model.labels is None else printable(str(row.label))
+        rows.append((str(row.state), printable(row.anchor), label, f"{100 * row.share:.1f}", words))
+    anchors, labels = (max(len(row[i]) for row in rows) for i in (1, 2))
+    labels += 2 if labels else 0
+    return "\n".join(
+        f"{state:>5}  {anchor:<{anchors}}  {label:<{labels}}{share:>5}  {words}".rstrip()
+        for state, anchor, label, share, words in rows
+    )
