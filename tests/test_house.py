@@ -194,7 +194,7 @@ VERBS = {
     "parse",
 }
 N_TYPES = 364
-N_FILES = 211
+N_FILES = 209
 LINES: dict[str, tuple[int, int]] = {
     "spectral_latent": (77, 6),
     "_version": (38, 3),
@@ -212,7 +212,7 @@ LINES: dict[str, tuple[int, int]] = {
     "inference": (1729, 536),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
     "estimation": (2613, 867),  # ends of starts; how many trees would show more states; priors of rules without a loop
     "drawing": (155, 60),
-    "inspection": (342, 162),  # and the tables and pictures of anchor models, which left `anchors`
+    "inspection": (339, 161),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
     "tokenisation": (229, 50),  # patterns that are compiled when text comes
     "model": (1185, 534),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
@@ -230,7 +230,7 @@ LINES: dict[str, tuple[int, int]] = {
     "kinds": (103, 33),  # kinds that other packages add, which are found by entry points
     "cli": (3321, 520),  # exports for packages on top, training of kinds that they add, facts of ready models
     "__main__": (4, 1),
-    "spectral_latent_annotate": (1897, 490),  # names imported on use; several files to suggest from
+    "spectral_latent_annotate": (1886, 489),  # names imported on use; several files to suggest from
     "spectral_latent_nltk": (773, 368),  # conversions of the objects of NLTK came from corpora
     "spectral_latent_sklearn": (675, 207),  # and groups of rows, so that searches keep sequences whole
     "spectral_latent_spacy": (517, 144),
