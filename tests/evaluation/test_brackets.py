@@ -11,6 +11,7 @@ from spectral_latent.constituency.tree import Phrase
 from spectral_latent.corpora import parse_brackets, read_text
 from spectral_latent.evaluation import BracketScores, score_brackets
 
+ROOTS = ("ROOT", "S1", "VROOT")
 DELETED = ("TOP", "-NONE-", ",", ":", "``", "''", ".")
 
 
@@ -56,7 +57,7 @@ def evalb(gold: Phrase, predicted: Phrase) -> BracketScores:
                     words.append(child)
                     tags.append(node.label)
             label = node.label.split("-")[0].split("=")[0]
-            if not node.is_preterminal() and first < len(words) and label not in DELETED:
+            if not node.is_preterminal() and first < len(words) and label not in (*DELETED, *ROOTS):
                 brackets.append((first, len(words), label))
 
         visit(tree)
@@ -92,7 +93,7 @@ def evalb(gold: Phrase, predicted: Phrase) -> BracketScores:
 
 
 TAGS = st.sampled_from(["NN", "VB", "-LRB-", "PRT", "ADVP", *DELETED[1:]])
-LABELS = st.sampled_from(["TOP", "NP", "NP-SBJ", "NP=2", "VP", "ADVP", "PRT-1", "PRN", ":"])
+LABELS = st.sampled_from(["TOP", *ROOTS, "NP", "NP-SBJ", "NP=2", "VP", "ADVP", "PRT-1", "PRN", ":"])
 
 
 @st.composite

@@ -37,6 +37,7 @@ def test_a_parser() -> None:
     assert found.fallbacks == 0
     assert found.sentences_per_second == pytest.approx(len(gold) / found.seconds)
     assert evaluate_parser(model, []).score == score_brackets([])
+    assert score_brackets([]).f1 == score_brackets([]).exact == 0.0
 
 
 def test_a_parser_of_function_labels() -> None:
