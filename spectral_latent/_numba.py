@@ -52,7 +52,9 @@ with _no_settings_of_the_folder():
     from numba import njit
     from numba.core import config, event
     from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+    from numba.core.codegen import JITCodeLibrary
     from numba.core.dispatcher import Dispatcher
+    from numba.core.registry import cpu_target
     from numba.extending import overload
     from numba.misc.appdirs import user_cache_dir
 
@@ -229,17 +231,26 @@ def compile_whole(function: Callable[..., Any], settings: dict[str, Any]) -> Any
     return dispatcher
 
 
+class _Part(JITCodeLibrary):
+    """The code of a part, which is optimised as a part of each function that calls it, and not alone before."""
+
+    def _optimize_final_module(self) -> None:
+        """Leave the code as it is."""
+
+
 class _Compilation(event.Listener):
-    """Announce the first compilation, and stop the collection of garbage during each compilation.
+    """Announce the first compilation; during each one, stop the collection of garbage, and do not optimise parts alone.
 
     Functions of this library whose code is read from a file are not compiled.  Processes that another one has started
     are silent.  Almost all objects that numba makes are in use until a compilation ends, and looking through them for
-    garbage would take a sixth of the time."""
+    garbage would take a sixth of the time.  Optimising parts alone, before their callers, would take a tenth."""
 
     def __init__(self) -> None:
         self._is_announced = False
         self._depth = 0  # the number of functions that are being compiled, each as a part of the one before
         self._collects = False  # whether garbage was collected before
+        self._generator: Any = cpu_target.target_context.codegen()
+        self._whole = self._generator._library_class  # holds the code of a function
 
     def on_start(self, event: event.Event) -> None:
         """Print the message unless it was printed before, and stop the collection of garbage."""
@@ -258,6 +269,8 @@ class _Compilation(event.Listener):
         if self._depth == 0:
             self._collects = gc.isenabled()
             gc.disable()
+        else:
+            self._generator._library_class = _Part
         self._depth += 1
 
     def on_end(self, event: event.Event) -> None:
@@ -265,6 +278,8 @@ class _Compilation(event.Listener):
         if not _is_own(event):
             return
         self._depth -= 1
+        if self._depth <= 1:
+            self._generator._library_class = self._whole
         if self._depth == 0 and self._collects:
             gc.enable()
 

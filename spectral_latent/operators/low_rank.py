@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spectral_latent._compiled import TINY, compiled, compiled_part
+from spectral_latent._compiled import TINY, compiled, compiled_exact_pass, compiled_part
 from spectral_latent._options import Count, checked
 from spectral_latent.operators.tensors import Tensor
 from spectral_latent.trees import FloatArray
@@ -83,7 +83,7 @@ def _fit_terms(dense: FloatArray, rank: int) -> list[FloatArray]:
     return [weights[:, None] * legs[0], legs[1], legs[2]]
 
 
-@compiled
+@compiled_exact_pass
 def _add_crosses(rest: FloatArray, first: FloatArray, second: FloatArray, third: FloatArray) -> int:
     """Find terms one by one, each from the three lines through the entry with the largest remainder.
 
