@@ -231,7 +231,7 @@ def compile_whole(function: Callable[..., Any], settings: dict[str, Any]) -> Any
     return dispatcher
 
 
-class _Part(JITCodeLibrary):
+class _CodeOfPart(JITCodeLibrary):
     """The code of a part, which is optimised as a part of each function that calls it, and not alone before."""
 
     def _optimize_final_module(self) -> None:
@@ -270,7 +270,7 @@ class _Compilation(event.Listener):
             self._collects = gc.isenabled()
             gc.disable()
         else:
-            self._generator._library_class = _Part
+            self._generator._library_class = _CodeOfPart
         self._depth += 1
 
     def on_end(self, event: event.Event) -> None:
