@@ -174,7 +174,7 @@ def describe_rules(named: NamedOperators) -> list[DescribedRule]:
     ]
 
 
-# States of anchor models (Stratos et al. 2016, Table 3)
+# States of anchor models
 
 
 class AnchorRow(NamedTuple):
@@ -193,7 +193,7 @@ class AnchorRow(NamedTuple):
 
 
 def anchor_rows(model: Any, top: int = 10) -> list[AnchorRow]:
-    """List the states of an `AnchorHMM` in their order."""
+    """List the states of an `AnchorHMM` in their order, as Stratos et al. (2016) do in Table 3."""
     labels = model.labels or (None,) * model.n_states
     columns = zip(model.anchors, labels, model.state_prior.tolist(), model.top_words(top), strict=True)
     return [AnchorRow(state, *column) for state, column in enumerate(columns)]
