@@ -177,6 +177,7 @@ def hash_to_ends(values: HashArray, number: IntArray, longest: int) -> HashArray
         while at < n and number[at] == number[first] and at < first + longest:
             state = mix(state, values[at])
             at += 1
+        # Only a part that was hashed to its end has a hash: a longer one would look like its first values.
         if at == n or number[at] != number[first]:
             hashed[first] = state
     return hashed
