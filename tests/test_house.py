@@ -216,7 +216,7 @@ LINES: dict[str, tuple[int, int]] = {
     "plotting": (84, 12),
     "tokenisation": (229, 50),  # patterns that are compiled when text comes
     "model": (1185, 534),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
-    "lexicon": (1324, 437),  # signatures are counted by NumPy, and listed when an unseen word comes; relatives by NumPy
+    "lexicon": (1325, 437),  # signatures are counted by NumPy, and listed when an unseen word comes; relatives by NumPy
     "grammar": (2014, 537),  # prefixes of a short sentence are a block of Python
     "constituency": (2820, 868),  # exports for packages on top; presets that are made when one is asked for
     "sequence": (3310, 949),  # and tags, paths and draws of a short one; one state without an estimator
