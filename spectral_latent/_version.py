@@ -1,6 +1,7 @@
 """Hold the version of the library, which its files name, and the newest versions of packages it was tested with."""
 
 import re
+from functools import cache
 
 __all__ = ["TESTED", "__version__", "untested"]
 
@@ -21,12 +22,13 @@ TESTED = {
 """The major and minor number of the newest version of each package with which the library passed its tests."""
 
 
-def untested(tested: dict[str, str] = TESTED) -> list[str]:
+@cache
+def untested() -> list[str]:
     """List the installed packages that are newer than any version with which the library was tested."""
     from importlib.metadata import PackageNotFoundError, version  # takes longer than all else here
 
     found = []
-    for name, newest in tested.items():
+    for name, newest in TESTED.items():
         try:
             installed = version(name)
         except PackageNotFoundError:

@@ -197,7 +197,7 @@ N_TYPES = 365
 N_FILES = 209
 LINES: dict[str, tuple[int, int]] = {
     "spectral_latent": (77, 6),
-    "_version": (38, 3),
+    "_version": (40, 3),
     "_numba": (249, 43),  # all that needs numba; parts that are other functions, and are not optimised alone
     "_compiled": (197, 48),  # short inputs that Python runs by itself, with NumPy in the place of some loops
     "_names": (30, 5),  # and imports of names when they are used, for two packages

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 
-from spectral_latent._version import TESTED
+from spectral_latent._version import TESTED, untested
 from spectral_latent.files import (
     Axes,
     CompactOperators,
@@ -418,11 +418,13 @@ def test_a_model_that_a_package_newer_than_tested_cannot_read_is_not_called_dama
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = saved(tmp_path / "m")
+    untested.cache_clear()
     monkeypatch.setitem(TESTED, "numpy", "1.26")
     load_model(path)  # without a warning
     message = rf"cannot be read.*numpy {np.__version__}.*1\.26.*install"
     with pytest.raises(ModelFileError, match=message), open_model(path):
         raise TypeError("numpy has changed")
+    untested.cache_clear()
     monkeypatch.setitem(TESTED, "numpy", np.__version__)
     with pytest.raises(ModelFileError, match="damaged"), open_model(path):
         raise TypeError("numpy has changed")
