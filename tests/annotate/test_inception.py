@@ -158,13 +158,13 @@ def test_spans_that_are_no_tree_are_not_learnt(client: Any, project: Project) ->
     ids=str,
 )
 @pytest.mark.parametrize("request_of", ["predict", "train"])
-def test_malformed_requests_get_a_sentence(client: Any, change: dict[str, Any], request_of: str) -> None:
+def test_malformed_requests_get_a_sentence(client_of_unchanged: Any, change: dict[str, Any], request_of: str) -> None:
     sent = body(PHRASE, "value", "tokens", document=document(TREES[20:21], annotated=False)) | change
     if request_of == "train":
         sent["documents"] = [sent.pop("document")]
         if change == {"metadata": {"layer": PHRASE, "feature": "inception_internal_predicted"}}:
             sent["documents"] = None
-    answer = client.post(f"/inception/{request_of}", json=sent, **BASE)
+    answer = client_of_unchanged.post(f"/inception/{request_of}", json=sent, **BASE)
     assert answer.status_code == 400 and answer.get_json()["error"]
 
 
@@ -179,7 +179,7 @@ def test_malformed_requests_get_a_sentence(client: Any, change: dict[str, Any], 
     ],
 )
 def test_xml_that_names_files_or_other_encodings_is_refused_before_it_is_parsed(
-    client: Any, place: str, prolog: str, monkeypatch: pytest.MonkeyPatch
+    client_of_unchanged: Any, place: str, prolog: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import cassis
 
@@ -188,7 +188,7 @@ def test_xml_that_names_files_or_other_encodings_is_refused_before_it_is_parsed(
     owner[place] = prolog + owner[place].partition("?>")[2]
     load = cassis.load_cas_from_xmi if place == "xmi" else cassis.load_typesystem
     monkeypatch.setattr(cassis, load.__name__, lambda *_given, **_named: pytest.fail("it was parsed"))
-    answer = client.post("/inception/predict", json=sent, **BASE)
+    answer = client_of_unchanged.post("/inception/predict", json=sent, **BASE)
     assert answer.status_code == 400 and ("document type" in answer.text or "UTF-8" in answer.text)
 
 

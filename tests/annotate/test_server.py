@@ -48,6 +48,8 @@ def test_sentences_are_shown_and_trees_accepted(client: Any, project: Project) -
     for other, status in ((str(project.path), 200), ("absent.mrg", 400)):
         agreement = create_app(project, 8017, other=other).test_client().get("/api/agreement", **BASE)
         assert agreement.status_code == status and agreement.get_json().get("f1", 100.0) == 100.0
+    deep = {"tree": nested(190, list(TREES[20].words()))}
+    assert client.post("/api/sentences/20", json=deep, **BASE).status_code == 200
     project.path.write_text("(S (NN x))", encoding="utf-8")  # by another program
     assert client.post("/api/sentences/21", json={"tree": to_list(TREES[21])}, **BASE).status_code == 409
 
@@ -77,7 +79,6 @@ REQUESTS: list[tuple[str, str, dict[str, Any], int]] = [
     ("post", TREE, {"json": []}, 400),
     ("post", TREE, {"json": {"tree": to_list(TREES[20]), "version": 1}}, 400),
     ("post", TREE, {"json": {"tree": to_list(TREES[20]), "version": "other"}}, 409),
-    ("post", TREE, {"json": {"tree": nested(190, list(TREES[20].words()))}}, 200),
     ("post", "/api/sentences/99", {"json": {"tree": to_list(TREES[3])}}, 404),
     ("post", TREE, {"json": {"tree": "x" * (1 << 23)}}, 413),
     ("put", TREE, {"json": {}}, 405),
@@ -85,33 +86,32 @@ REQUESTS: list[tuple[str, str, dict[str, Any], int]] = [
 
 
 @pytest.mark.parametrize("number", range(len(REQUESTS)), ids=lambda n: f"{REQUESTS[n][0]} {REQUESTS[n][1]:.30} {n}")
-def test_other_requests_get_a_sentence_and_change_nothing(client: Any, project: Project, number: int) -> None:
+def test_other_requests_get_a_sentence_and_change_nothing(
+    client_of_unchanged: Any, unchanged: Project, number: int
+) -> None:
     method, url, settings, status = REQUESTS[number]
-    before = project.path.read_bytes()
-    answer = getattr(client, method)(url, **(BASE | settings))
-    assert answer.status_code == status
-    if status == 200:
-        return
-    assert isinstance(answer.get_json()["error"], str)
-    assert project.path.read_bytes() == before and project.n_done == 20
-    assert not project.history.read_bytes()
+    before = unchanged.path.read_bytes()
+    answer = getattr(client_of_unchanged, method)(url, **(BASE | settings))
+    assert answer.status_code == status and isinstance(answer.get_json()["error"], str)
+    assert unchanged.path.read_bytes() == before and unchanged.n_done == 20
+    assert not unchanged.history.read_bytes()
 
 
-def test_the_server_listens_on_the_loopback_address_and_tells_of_a_port_in_use(project: Project) -> None:
-    server = serve(project, 0)
+def test_the_server_listens_on_the_loopback_address_and_tells_of_a_port_in_use(unchanged: Project) -> None:
+    server = serve(unchanged, 0)
     assert server.server_address[0] == "127.0.0.1"
     server.server_close()
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises((OSError, SystemExit)):
-            serve(project, taken.getsockname()[1])
+            serve(unchanged, taken.getsockname()[1])
 
 
 @pytest.fixture
-def served(project: Project) -> Iterator[Any]:
-    server = serve(project, 0, token="0123456789abcdef")
-    thread = threading.Thread(target=server.serve_forever)
+def served(unchanged: Project) -> Iterator[Any]:
+    server = serve(unchanged, 0, token="0123456789abcdef")
+    thread = threading.Thread(target=server.serve_forever, args=[0.01])
     thread.start()
     yield server
     server.shutdown()
@@ -147,21 +147,21 @@ def test_only_who_knows_the_token_is_answered(served: Any, path: str, header: di
             assert error.code == status and b"token" in error.read()
 
 
-def test_tokens_are_random_or_named_and_long(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tokens_are_random_or_named_and_long(unchanged: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     addresses = set()
     for _ in range(2):
-        server = serve(project, 0)
+        server = serve(unchanged, 0)
         addresses.add(server.address.partition("token=")[2])
         server.server_close()
     assert len(addresses) == 2 and min(map(len, addresses)) >= 32
     monkeypatch.setenv("SPECTRAL_LATENT_TOKEN", "a-token-of-my-own")
-    server = serve(project, 0)
+    server = serve(unchanged, 0)
     assert server.address.endswith("/?token=a-token-of-my-own")
     server.server_close()
     for bad in ("short", "sixteen letters &", "x" * 999):
         monkeypatch.setenv("SPECTRAL_LATENT_TOKEN", bad)
         with pytest.raises(ValueError, match="SPECTRAL_LATENT_TOKEN"):
-            serve(project, 0)
+            serve(unchanged, 0)
 
 
 def test_connections_that_send_nothing_are_few_and_stop_nobody(served: Any) -> None:
