@@ -9,9 +9,9 @@ file has a record of what it was made of.
 `en` learns phrases from GUM, and everyday words from EWT.  The trees of GUM, which are silver, are mended by rules
 (`benchmarks.silver`).  A parser of the preset `accurate`, trained on GUM, finds trees of the sentences of EWT under
 their gold tags, and under brackets that their gold dependencies require or forbid (`find_trees`).  One grammar with a
-model of spans then learns from both; a found tree counts as `FOUND` times its probability.  Both treebanks spell
-quotation marks by one character, and have words of hyphens, which the Penn Treebank does not.  Trees with such marks
-come in both spellings.
+model of spans then learns from both; a found tree counts as `FOUND` times its probability.  Copies of short trees have
+verbs that both treebanks lack (`benchmarks.words`).  Both spell quotation marks by one character, and have words of
+hyphens, which the Penn Treebank does not.  Trees with such marks come in both spellings.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from typing import Any, NamedTuple
 
 from benchmarks.silver import HYPHEN, Relations, join_hyphens, learn_relations, mend, mended, neighbours, subtrees
 from benchmarks.toy import train_toy
+from benchmarks.words import FILE as WORDS
+from benchmarks.words import place, read_words
 from spectral_latent.constituency import (
     ConstituencyModel,
     Phrase,
@@ -62,6 +64,8 @@ class Recipe(NamedTuple):
     train: Callable[[Sequence[Path]], Any]
     folder: Path | None = None
     """The folder of the files; None for the folder of data."""
+    words: Sequence[Path] = ()
+    """Lists of words that are read, too."""
 
 
 def words_spelt(tree: Phrase, opening: str, closing: str) -> Phrase:
@@ -155,6 +159,7 @@ def train_english(files: Sequence[Path]) -> ConstituencyModel:
     mended_too = (mend(tree, counts) for tree, _ in completed)
     found = in_all_spellings((tree, FOUND * share) for tree, (_, share) in zip(mended_too, completed, strict=True))
     every = [*gold, *found]
+    every += list(place(every, read_words()))
     for rule, number in counts.items():
         print(f"en: {rule} changed {number:,} nodes", flush=True)
     (fast,) = preset("fast")
@@ -191,7 +196,7 @@ def train_icelandic(files: Sequence[Path]) -> ConstituencyModel:
 
 
 RECIPES = {
-    "en": Recipe(("treebanks/gum_open/*.ptb", "ud/en_ewt/en_ewt-ud-train.conllu"), train_english),
+    "en": Recipe(("treebanks/gum_open/*.ptb", "ud/en_ewt/en_ewt-ud-train.conllu"), train_english, words=(WORDS,)),
     "en-ud": Recipe(("ud/en_ewt/en_ewt-ud-train.conllu",), train_dependencies),
     "is": Recipe(("treebanks/icepahc/*.psd",), train_icelandic),
     "toy": Recipe(("toy.txt",), train_toy, Path(__file__).parent),
@@ -214,7 +219,7 @@ def build(name: str, folder: Path) -> Path:
         if not any(data.glob(pattern)):
             raise SystemExit(f"{data / pattern}: no such files; name the folder of treebanks by SPECTRAL_LATENT_DATA")
     made = folder / f"{name}.model"
-    recipe.train(files).save(made, record_of(name, files))
+    recipe.train(files).save(made, record_of(name, [*files, *recipe.words]))
     return made
 
 
