@@ -9,11 +9,11 @@ those of lemminflect (MIT; from the SPECIALIST Lexicon of the National Library o
 wordfreq (CC BY-SA 4.0).
 
 `place` writes words over others with the same tags, in copies of short trees, which have the weight `WEIGHT`.  A word
-that occurs at most `RARE` times has a place for each of its tags, and one more for the likeliest of several tags; how
-often a word has its tags is learnt from the words of trees that may have the same tags (`learn_shares`).  A new verb
-also has places in which it is alone in a VP, as in *The cat purrs .*  A word that is more frequent has places for the
-tags that it was never seen with.  So phrases stay as frequent as they are in trees, and a lemma with its tags tells
-those of its other forms, which have its spelling and an ending.
+that occurs at most `RARE` times has a place for each tag with a share of `LEAST`, and one more for the likeliest of
+several tags; VBP has none beside VB.  How often a word has its tags is learnt from the words of trees that may have the
+same tags (`learn_shares`).  A new verb also has places in which it is alone in a VP, as in *The cat purrs .*  A word
+that is more frequent has places for the tags that it was never seen with.  So phrases stay as frequent as they are in
+trees, and a lemma with its tags tells those of its other forms, which have its spelling and an ending.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ SHORT = 10  # words of the longest trees that are copied
 RARE = 2.0  # occurrences
 FREQUENT = 100.0  # occurrences from which a word has no place, and is not replaced
 ALONE = "VP "
-WEIGHT = 0.15
+WEIGHT = 0.1
+LEAST = 0.05
 STRENGTH = 5.0  # words
 
 
@@ -98,11 +99,13 @@ def places_of(word: Word, share: Mapping[str, float], counts: Mapping[str, float
     counts: the number of times that it was seen with each tag.
     """
     tags = word.tags.split()
+    likely = [tag for tag in tags if share[tag] >= LEAST and not (tag == "VBP" and "VB" in tags)]
     if sum(counts.values()) > RARE:
-        return [tag for tag in tags if tag not in counts]
-    likeliest = [max(tags, key=lambda tag: share[tag])] if len(tags) > 1 else []
-    alone = [] if counts else [f"{ALONE}{tag}" for tag in tags if tag in FINITE]
-    return [*tags, *likeliest, *alone]
+        return [tag for tag in likely if tag not in counts]
+    likeliest = max(tags, key=lambda tag: share[tag])
+    again = [likeliest] if len(tags) > 1 and likeliest in likely else []
+    alone = [] if counts else [f"{ALONE}{tag}" for tag in tags if tag == "VBP" or (tag in FINITE and tag in likely)]
+    return [*likely, *again, *alone]
 
 
 def place(trees: Sequence[tuple[Phrase, float]], words: Sequence[Word]) -> Iterator[tuple[Phrase, float]]:
