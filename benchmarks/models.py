@@ -186,8 +186,9 @@ def train_icelandic(files: Sequence[Path]) -> ConstituencyModel:
     (fast,) = preset("fast")
     options = replace(
         fast,
-        estimator=clusters_then_em(4, 2, 2),
-        lexicon=LexiconOptions(min_expected=3e-2),
+        estimator=clusters_then_em(8, 2, 2),
+        lexicon=LexiconOptions(min_expected=1e-2),
+        spans=SpanOptions(),
         function_labels=True,
         compact=True,
     )
