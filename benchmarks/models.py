@@ -182,7 +182,7 @@ def train_dependencies(files: Sequence[Path]) -> TextPipeline:
 
 
 def train_icelandic(files: Sequence[Path]) -> ConstituencyModel:
-    """Train `is` on the training files of IcePaHC since `SINCE`; all would double the file for 3 points of F1."""
+    """Train `is` on the training files of IcePaHC since `SINCE`; older texts would make the file larger."""
     (fast,) = preset("fast")
     options = replace(
         fast,
