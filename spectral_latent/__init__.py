@@ -39,18 +39,18 @@ __all__ = [
 ]
 
 _MODULES = {
-    "AnchorHMM": "anchors",
-    "ConstituencyModel": "constituency",
-    "DependencyModel": "dependency",
-    "EstimatorOptions": "estimation",
-    "LatentHMM": "sequence",
-    "LatentTagger": "sequence",
-    "GraphModel": "graphs",
-    "LatentTreeModel": "model",
-    "Reranker": "reranking",
-    "WeightedAutomaton": "automata",
-    "load": "kinds",
-    "preset": "constituency",
+    "AnchorHMM": ".anchors",
+    "ConstituencyModel": ".constituency",
+    "DependencyModel": ".dependency",
+    "EstimatorOptions": ".estimation",
+    "LatentHMM": ".sequence",
+    "LatentTagger": ".sequence",
+    "GraphModel": ".graphs",
+    "LatentTreeModel": ".model",
+    "Reranker": ".reranking",
+    "WeightedAutomaton": ".automata",
+    "load": ".kinds",
+    "preset": ".constituency",
 }  # where each name is imported from
 
 _ADAPTERS = {

@@ -23,12 +23,14 @@ ConstituencyPresetName = Literal["fast", "accurate", "best", "clusters", "spectr
 
 
 def import_when_used(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """Make a function `__getattr__` that imports each name from its module when it is first used; see PEP 562."""
+    """Make a function `__getattr__` that imports each name from its module when it is first used; see PEP 562.
+
+    modules: the module of each name; the name of one in the package begins with a full stop."""
 
     def __getattr__(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{modules[name]}"), name)
+        value = getattr(import_module(modules[name], package), name)
         setattr(sys.modules[package], name, value)
         return value
 

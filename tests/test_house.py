@@ -200,11 +200,11 @@ LINES: dict[str, tuple[int, int]] = {
     "_version": (40, 3),
     "_numba": (249, 43),  # all that needs numba; parts that are other functions, and are not optimised alone
     "_compiled": (197, 48),  # short inputs that Python runs by itself, with NumPy in the place of some loops
-    "_names": (30, 5),  # and imports of names when they are used, for two packages
+    "_names": (30, 7),  # and imports of names, and of parts of SciPy, when they are used
     "_texts": (12, 5),
     "_options": (254, 65),  # settings of older files that are gone
     "_threads": (76, 15),  # trees and models are made without searches for garbage, which took as long as making trees
-    "_scipy": (15, 2),
+    "_scipy": (11, 1),
     "trees": (675, 278),
     "operators": (705, 316),  # tensors grouped by shape, in the place of rule by rule; numbers scaled at once
     "ready": (71, 23),  # what each model is good and bad at, with figures

@@ -35,9 +35,9 @@ PIPELINE = Kind(
 __getattr__ = import_when_used(
     __name__,
     {
-        "LearntTokenisation": "_segmentation",
-        "Lemmatiser": "_lemmas",
-        "Segmenter": "_segmentation",
-        "TextPipeline": "_pipeline",
+        "LearntTokenisation": "._segmentation",
+        "Lemmatiser": "._lemmas",
+        "Segmenter": "._segmentation",
+        "TextPipeline": "._pipeline",
     },
 )
