@@ -1,19 +1,4 @@
-"""Hold a latent dependency grammar: the meaning of its symbols, and its operators over words.
-
-The weights of trees are never negative: coarse estimates replace failed latent estimates of subtrees.  A spectral
-estimate of a subtree may be negative; then the estimates of all trees with this subtree are wrong.  The estimate of
-every node i, with symbol a, is therefore compared with the estimate of the coarse grammar:
-
-| here | meaning |
-| --- | --- |
-| c¹_a · α_i | the estimate of the subtree as a tree of its own; see `GrammarOptions.fragments` |
-| p_i | the estimate of the same subtree in the coarse grammar |
-| ζ_a | the sum of a symbol's inside vectors; see `inference.mean_inside_vectors` |
-
-An estimate *fails* if it is below a share of p_i.  From the leaves up, the inside vector of a failed node is replaced
-by ζ_a times the inside weight of the coarse grammar.  The nodes above then depend on the symbol and the coarse
-probability of the subtree.  If the estimate of a whole tree fails, the tree gets the coarse weight.
-"""
+"""Hold a latent dependency grammar: the meaning of its symbols, and its operators over words."""
 
 from __future__ import annotations
 
@@ -32,89 +17,9 @@ from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.tree import BLANK, DependencySentence
 from spectral_latent.files import Distinct, OneLine
 from spectral_latent.grammar import Charts, LatentGrammar, SentenceGrammar
-from spectral_latent.inference import ScaledVectors, SignedLog, inside, mean_inside_vectors
 from spectral_latent.model.analysis import Found, WeighedForest
 from spectral_latent.model.parts import Parts
-from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, SkeletalTrees, Vocabulary
-
-
-def _subtree_weights(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> SignedLog:
-    """Compute c¹ · α of every item, (I,): its weight as a tree of its own."""
-    product = (operators.root[forest.symbol] * inside_vectors.vectors).sum(axis=1)
-    return SignedLog.from_scaled(product, inside_vectors.exponents)
-
-
-def _subtree_sums(values: BoolArray | FloatArray, size: IntArray) -> FloatArray:
-    """Sum values (N,) of nodes in post-order over the subtree of each node; size: (N,) the nodes of the subtree."""
-    total = np.concatenate([[0.0], np.cumsum(values)])
-    sums: FloatArray = total[1:] - total[np.arange(1, len(total)) - size]
-    return sums
-
-
-def _strictly_below(cut: BoolArray, size: IntArray) -> BoolArray:
-    """Tell whether each node in post-order, (N,), is strictly below a cut node; size: (N,) the nodes of its subtree."""
-    nodes = np.flatnonzero(cut)
-    change = np.zeros(len(cut) + 1, dtype=np.int64)
-    np.add.at(change, nodes + 1 - size[nodes], 1)
-    np.add.at(change, nodes, -1)
-    below: BoolArray = np.cumsum(change[:-1]) > 0
-    return below
-
-
-def with_floors(
-    operators: ObservableOperators,
-    coarse: ObservableOperators,
-    trees: SkeletalTrees,
-    forest: Forest,
-    stand_in: FloatArray,
-    floor: float,
-) -> WeighedForest:
-    """Replace failed subtrees of T trees; log_factor has the coarse weights of what is replaced.
-
-    stand_in: (S, M) ζ of each symbol; see `inference.mean_inside_vectors`."""
-    # In post-order, the nodes of a subtree are the nodes from its first leaf to its top.
-    size = np.arange(trees.n_nodes) - trees.follow(trees.left) + 1
-    by_coarse = inside(coarse, forest)
-    least = _subtree_weights(coarse, forest, by_coarse)
-    below_by_coarse = SignedLog.from_scaled(by_coarse.vectors[:, 0], by_coarse.exponents).log
-    # To cut a subtree, its top becomes a leaf, with one of S further leaf rules, whose vectors are ζ.  To cut a whole
-    # tree, its root becomes a leaf with the weight 1.
-    n_rules = len(operators.rules.leaf)
-    symbols = np.arange(len(stand_in))
-    cuts = [np.stack([symbols, np.full(len(symbols), terminal)], axis=1) for terminal in (-1, -2)]
-    norm = (operators.root**2).sum(axis=1, keepdims=True)
-    of_root = np.divide(operators.root, norm, out=np.zeros_like(operators.root), where=norm > 0.0)
-    extended = operators.with_leaf_rules(
-        np.concatenate([operators.rules.leaf, *cuts]), np.concatenate([operators.leaf, stand_in, of_root])
-    )
-    cut = np.zeros(trees.n_nodes, dtype=bool)
-    while True:
-        inside_vectors = inside(extended, forest)
-        weight = _subtree_weights(extended, forest, inside_vectors)
-        factors = np.where(cut, below_by_coarse, 0.0)
-        fails = (weight.sign <= 0) | (weight.log + _subtree_sums(factors, size) < least.log + np.log(floor))
-        fails &= (least.sign > 0) & ~cut & ~_strictly_below(cut, size)
-        # Cut the lowest nodes that fail, because the nodes above may be right after that.
-        nodes = np.flatnonzero(fails & (_subtree_sums(fails, size) == 1))
-        if not len(nodes):
-            break
-        cut[nodes] = True
-        cut &= ~_strictly_below(cut, size)
-        rule = forest.rule.copy()
-        left = forest.left.copy()
-        right = forest.right.copy()
-        rule[nodes] = n_rules + forest.symbol[nodes]
-        left[nodes] = -1
-        right[nodes] = -1
-        forest = forest._replace(rule=rule, left=left, right=right)
-    top = trees.root[cut[trees.root]]
-    rule = forest.rule.copy()
-    rule[top] += len(symbols)
-    factors[top] = least.log[top]
-    log_factor = np.bincount(trees.tree, factors, minlength=len(trees.root)).astype(np.float64)
-    return WeighedForest(extended, forest._replace(rule=rule), log_factor)
-
+from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees, Vocabulary
 
 _NONE = np.empty(0, dtype=np.int64)
 _NO_PARTS = Parts(_NONE, _NONE, _NONE, _NONE, np.empty(0))
@@ -156,10 +61,6 @@ class DependencyGrammar(
     @cached_property
     def _head_is_right(self) -> BoolArray:
         return mark_right_heads(self.symbols, self.coarse.rules.binary)
-
-    @cached_property
-    def _stand_in(self) -> FloatArray:
-        return mean_inside_vectors(self.operators, self.coarse)
 
     @cached_property
     def _unpruned(self) -> DependencyGrammar:
@@ -246,17 +147,11 @@ class DependencyGrammar(
         return weighed._replace(operators=replace(operators, root=root))
 
     def weighed(self, trees: Sequence[DependencySentence], grammar: SentenceGrammar) -> WeighedForest:
-        """Build the forest of the derivations of trees; failed estimates are raised to the `floor` of the options."""
-        converted = self._converted(trees)
-        forest = grammar.forest_of(converted)
-        if self.options.floor is None or self.probabilities:
-            return WeighedForest(grammar.latent, forest)
-        return with_floors(grammar.latent, grammar.coarse, converted, forest, self._stand_in, self.options.floor)
-
-    def _converted(self, trees: Sequence[DependencySentence]) -> SkeletalTrees:
-        """Make the s-trees of trees, whose terminals are the places of words among the words of all trees."""
+        """Build the forest of the derivations of trees, whose words a grammar of their sentences has."""
         tags = [self.options.tags_of(tree) for tree in trees]
-        return convert_trees(trees, tags, self.options.attachment, Vocabulary(self.symbols)).trees
+        converted = convert_trees(trees, tags, self.options.attachment, Vocabulary(self.symbols))
+        # The terminals are the places of words among the words of all trees.
+        return WeighedForest(grammar.latent, grammar.forest_of(converted.trees))
 
     def _words_of(self, trees: Sequence[DependencySentence]) -> SentenceGrammar:
         """Look up the words of trees, once for all trees of one sentence."""

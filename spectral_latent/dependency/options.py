@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar, Literal
 
 from spectral_latent._names import PresetName
-from spectral_latent._options import Above, AtLeast, AtMost, Below, of_preset
+from spectral_latent._options import AtLeast, AtMost, of_preset
 from spectral_latent.dependency.conversion import Attachment, Side
 from spectral_latent.dependency.tree import DependencySentence, TagColumn
 from spectral_latent.grammar.options import BEAM, THRESHOLD, GrammarOptions, clusters_then_em
@@ -29,19 +29,17 @@ class DependencyOptions(GrammarOptions):
     of phrases, because a tag has several roles.
     unseen: the pseudo-count of all unseen arcs of each symbol together, divided among dependants by the frequency of
     their tags on that side.
-    floor: in scoring, the weight of a part of a tree is replaced by its weight in the coarse PCFG if it is less than
-    this share of the latter.  No weight is then negative.  None keeps all estimates; see `floors`.
     arcs: the settings of a model of arcs, which judges arcs by the words around them; None for no such model.
     candidates: the number of projective trees with the largest sums of posteriors that get relations; of these, the
     tree with the largest expected number of words whose arc and relation are right is the best."""
 
     later: ClassVar[frozenset[str]] = GrammarOptions.later | {"arcs", "candidates"}
+    earlier: ClassVar[frozenset[str]] = frozenset({"floor"})
     attachment: Attachment = field(default_factory=Attachment)
     tags: TagColumn = "upos"
     words: Literal["forms", "upos", "xpos"] = "forms"
     lexicon: LexiconOptions = field(default_factory=lambda: LexiconOptions(min_expected=3e-5))
     unseen: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 0.5
-    floor: Annotated[float, Above(0.0), Below(1.0)] | None = 0.01
     arcs: JudgeOptions | None = None
     candidates: Annotated[int, AtLeast(1)] = 1
 

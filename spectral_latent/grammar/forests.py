@@ -126,11 +126,6 @@ class SentenceGrammar:
         weight: FloatArray = self.whole.leaf[self.words.source, 0] * self.words.factor
         return weight
 
-    @property
-    def coarse(self) -> ObservableOperators:
-        """The coarse operators, over the same rules as the latent ones."""
-        return self.whole.with_leaf_rules(self.words.rules, self.weight[:, None])
-
     def leaves(self, word: IntArray, used: BoolArray | None = None) -> CoarseLeaves:
         """Look up the leaf rules of words by their numbers (n,): those of the rules (R0,) that charts use, or all."""
         return CoarseLeaves.of(self.words.rules, self.weight, word, used)

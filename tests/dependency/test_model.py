@@ -77,7 +77,7 @@ def random_treebank(seed: int, n: int = 150) -> list[DependencySentence]:
     ]
 
 
-UNPRUNED = DependencyOptions(threshold=0.0, beam=0.0, fragments=0.0, floor=None, estimator=EstimatorOptions(n_states=4))
+UNPRUNED = DependencyOptions(threshold=0.0, beam=0.0, fragments=0.0, estimator=EstimatorOptions(n_states=4))
 
 
 def signed(model: DependencyModel, name: MarginalName = "divided") -> DependencyModel:

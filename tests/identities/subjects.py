@@ -133,7 +133,7 @@ UNPRUNED = [
     _phrases("EM, no rows", ConstituencyOptions(estimator=EM, rows=0.0, threshold=0.0)),
     _phrases("spectral, no rows", ConstituencyOptions(estimator=SPECTRAL, rows=0.0, threshold=0.0)),
     _arcs("EM", DependencyOptions(estimator=EM, threshold=0.0)),
-    _arcs("spectral, no floors", DependencyOptions(estimator=SPECTRAL, threshold=0.0, floor=None)),
+    _arcs("spectral", DependencyOptions(estimator=SPECTRAL, threshold=0.0)),
     _tags("EM", TaggerOptions(EM, threshold=0.0, beam=0.0)),
 ]
 ROWS = _phrases("rows", ConstituencyOptions(estimator=EM, rows=0.1, threshold=0.0))
