@@ -217,12 +217,12 @@ LINES: dict[str, tuple[int, int]] = {
     "tokenisation": (229, 50),  # patterns that are compiled when text comes
     "model": (1185, 534),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
     "lexicon": (1325, 437),  # signatures are counted by NumPy, and listed when an unseen word comes; relatives by NumPy
-    "grammar": (2014, 537),  # prefixes of a short sentence are a block of Python
+    "grammar": (2010, 536),  # prefixes of a short sentence are a block of Python
     "constituency": (2820, 868),  # exports for packages on top; presets that are made when one is asked for
     "sequence": (3310, 949),  # and tags, paths and draws of a short one; one state without an estimator
     "automata": (802, 266),
     "anchors": (522, 187),
-    "dependency": (2166, 556),  # exports for packages on top; batches without searches for garbage
+    "dependency": (2083, 532),  # exports for packages on top; batches without searches for garbage
     "graphs": (309, 103),
     "corpora": (1987, 527),  # and tables of separated values, and the raw text of CoNLL-U, which left dependency
     "reranking": (1098, 443),  # readers and writers of n-best lists came from corpora
