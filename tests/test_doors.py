@@ -1,4 +1,4 @@
-"""What a caller, a model or the environment names is opened only if it is a file that may be read to its end."""
+"""What a caller or the environment names is opened only if it is a file that may be read to its end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 
 import spectral_latent
 from spectral_latent._numba import _folder_of, is_private
-from spectral_latent.cli.verify import train_again
 from spectral_latent.corpora import (
     CorpusError,
     constituency_trees,
@@ -21,8 +20,6 @@ from spectral_latent.corpora import (
 )
 from spectral_latent.files import ModelFileError, load_model, save_model
 from spectral_latent.sequence import LatentTagger
-from tests.conformance.model import contents, write
-from tests.toy import toy_treebank
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes and devices of POSIX")
 READERS: list[Callable[[Any], Any]] = [
@@ -72,58 +69,6 @@ def test_texts_end(read: Callable[[Any], Any], number: int, tmp_path: Path, monk
             list(read(place))
     with pytest.raises(TypeError):
         list(read(number))
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model of two sources, with a record of its training."""
-    from click.testing import CliRunner
-
-    from spectral_latent.cli import main
-
-    folder = tmp_path_factory.mktemp("doors")
-    for name, n_trees in (("a.tagged", 20), ("b.tagged", 10)):
-        lines = (" ".join(f"{word}/{word[-1]}" for word in tree.words()) for tree in toy_treebank(n_trees))
-        (folder / name).write_text("\n".join(lines) + "\n")
-    sources = [str(folder / name) for name in ("a.tagged", "b.tagged")]
-    done = CliRunner().invoke(main, ["train", "tagger", *sources, "-o", str(folder / "model"), "--n-states", "1"])
-    assert done.exit_code == 0, done.output
-    return folder / "model"
-
-
-def renamed(model: Path, folder: Path, name: str) -> str:
-    """Write a model whose record names another source."""
-    arrays, settings = contents(model)
-    settings["record"]["sources"][0]["name"] = name
-    write(folder / "renamed", arrays, settings)
-    return str(folder / "renamed")
-
-
-def test_a_record_names_only_files_of_the_current_folder(
-    trained: Path, pipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "device").symlink_to("/dev/zero")
-    (tmp_path / "folder").mkdir()
-    within = tmp_path / "folder" / "a.tagged"
-    within.write_bytes((trained.parent / "a.tagged").read_bytes())
-    outside = (
-        str(pipe),
-        "/dev/zero",
-        "/dev/stdin",
-        "/proc/self/mem",
-        "/",
-        str(within),
-        "folder/a.tagged",
-        "../a.tagged",
-    )
-    for name in ("pipe", "device", "..", ".", "", "-", "nowhere", *outside):
-        with pytest.raises(CorpusError, match="give its sources"):
-            train_again(renamed(trained, tmp_path, name))
-    monkeypatch.chdir(trained.parent)
-    assert train_again(str(trained)).fingerprint == spectral_latent.load(trained).fingerprint
-    with pytest.raises(CorpusError, match="source 1 of the record"):
-        train_again(renamed(trained, tmp_path, "b.tagged"))
 
 
 def test_compiled_code_is_kept_in_private_folders_alone(pipe: Path, tmp_path: Path) -> None:

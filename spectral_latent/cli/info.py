@@ -7,27 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from spectral_latent._texts import printable
 from spectral_latent.cli.models import load_for, record_of
-from spectral_latent.cli.options import (
-    DEPENDENCY_SOURCES,
-    PARTS,
-    SOURCES,
-    TAGGED_SOURCES,
-    AsJson,
-    Command,
-    Count,
-    Jobs,
-    Page,
-    SourceFormat,
-    Value,
-)
-from spectral_latent.cli.outputs import message, results, table
+from spectral_latent.cli.options import AsJson, Command, Count, Value
+from spectral_latent.cli.outputs import message
 
 if TYPE_CHECKING:
     from spectral_latent.inspection import Described, Direction
@@ -43,16 +30,11 @@ _NAMED = 20  # the largest number of symbols that an error names
 
 def info(
     model: Annotated[str, Value(metavar="[MODEL]")] = "",
-    sources: Annotated[tuple[str, ...], Value(metavar="[SOURCE]...")] = (),
     *,
     states: bool = False,
     symbol: tuple[str, ...] = (),
     top: Count = 6,
-    html: Page | None = None,
-    verify: bool = False,
-    format_: SourceFormat = None,
     json_: AsJson = False,
-    jobs: Jobs = 1,
 ) -> None:
     """List the models that come with the library, or show what is in a model file.
 
@@ -60,36 +42,19 @@ def info(
     tags or anchors, options, and the record of `train`: the command, what was read, and the figures of --dev.
 
     --states shows what best distinguishes each state or direction of a symbol, with probabilities; see docs/states.md.
-    --verify trains MODEL again by its record, from SOURCE or what the record names, and compares both to the last bit;
-    other versions of NumPy and SciPy, and other processors, may give another model, and exit status 1.
 
     \b
-    Examples:
+    Example:
       spectral-latent info wsj.model --symbol NP --symbol VBD --top 4
-      spectral-latent info wsj.model nltk:treebank:dev --html report.html
-      spectral-latent info wsj.model sections/ --verify
 
     states: show the states of the ten most frequent symbols.
     symbol: show the states of this symbol, written as in the output.
-    top: the most words, rules and places to show for each state.
-    html: write states, rules, and errors on SOURCE on a page.
-    verify: train MODEL again from SOURCE, and compare."""
-    asked = [name for name, given in (("--states", states or symbol), ("--html", html), ("--verify", verify)) if given]
-    if len(asked) > 1:
-        raise click.UsageError(f"{asked[0]} conflicts with {asked[1]}")
+    top: the most words, rules and places to show for each state."""
     if not model:
-        if asked:
-            raise click.UsageError(f"{asked[0]} is for a model; give MODEL")
+        if states or symbol:
+            raise click.UsageError("--states is for a model; give MODEL")
         _list_ready_models(json_)
-    elif verify:
-        from spectral_latent.cli.verify import verify as is_same
-
-        click.get_current_context().exit(0 if is_same(model, sources, jobs) else 1)
-    elif html:
-        _write_page(model, sources, format_, top, html)
-    elif sources:
-        raise click.UsageError("SOURCE is for a page or for a comparison; give --html PAGE, or --verify")
-    elif asked:
+    elif states or symbol:
         _show_states(model, symbol, top, json_)
     else:
         description, summary = _descriptions(model)
@@ -147,21 +112,6 @@ def _text(value: Any) -> str:
         rest = f", and {len(value) - _LISTED} others" if len(value) > _LISTED else ""
         return ", ".join(map(_text, value[:_LISTED])) + rest
     return "-" if value is None else str(value)
-
-
-def _write_page(model: str, gold: Sequence[str], form: Any, top: int, page: Path) -> None:
-    """Write the report of a model."""
-    from spectral_latent.cli.report import report
-    from spectral_latent.constituency import Changes
-
-    loaded = load_for(model)
-    if gold and loaded.kind == "tree":
-        raise click.ClickException(f"{model}: a model of trees given as graphs cannot be compared with GOLD")
-    changes = Changes()
-    with results(page) as write:
-        write(report(loaded, f"What is inside {Path(model).name}", gold, top, form, changes))
-    table("Changed in the gold trees:", changes.table())
-    message(f"{page}: written")
 
 
 # States
@@ -243,5 +193,4 @@ def _paragraph(parts: _Parts, spectrum: Sequence[float]) -> Iterator[str]:
 
 
 _KINDS = dict.fromkeys(("constituency", "dependency", "tagger", "tree", "anchors"), states_of_symbols)
-_GOLD = tuple(f"SOURCE {each}" for each in (SOURCES, DEPENDENCY_SOURCES, TAGGED_SOURCES))
-COMMAND = Command(info, _KINDS, sources=(*_GOLD, PARTS))
+COMMAND = Command(info, _KINDS)

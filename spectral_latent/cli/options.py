@@ -52,7 +52,6 @@ Output: TypeAlias = Annotated[
         ("-o", "--output"),
     ),
 ]
-Page: TypeAlias = Annotated[Any, Value(type=OutputFile(ending=".html", needs=("jinja2", "pages")), metavar="PAGE")]
 Limit: TypeAlias = Annotated[
     tuple[str, ...],
     Value("The most words, CPU seconds or megabytes per sentence.  [default: as in MODEL]", None, "NAME=N"),

@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from textwrap import indent
 from typing import Any, TypeVar
@@ -72,20 +71,16 @@ class OutputFile(click.Path):
     """The type of an option that names a file to write; a file that cannot be written is refused before work begins.
 
     may_be_read: whether the file may be one that the command reads.
-    ending: how the name of the file must end; empty for any name.
-    needs: the package that writes it and the extra that installs this package; None for a file that needs none."""
+    ending: how the name of the file must end; empty for any name."""
 
-    def __init__(self, *, may_be_read: bool = False, ending: str = "", needs: tuple[str, str] | None = None) -> None:
+    def __init__(self, *, may_be_read: bool = False, ending: str = "") -> None:
         super().__init__(dir_okay=False, path_type=Path)
-        self.needs = needs
         self.may_be_read = may_be_read
         self.ending = ending
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Check that a file can be written."""
         path: Path = Path(os.fsdecode(super().convert(value, param, ctx)))
-        if self.needs is not None:
-            require(*self.needs)
         if path.suffix.lower() == ".parquet":
             self.fail(f"{path}: write JSON lines to a name in .jsonl, and convert them by pandas", param, ctx)
         if not path.name.lower().endswith(self.ending):
@@ -97,14 +92,6 @@ class OutputFile(click.Path):
         if not os.access(path.parent, os.W_OK):
             self.fail(f"{path}: the folder may not be written to; give another", param, ctx)
         return path
-
-
-def require(package: str, extra: str) -> None:
-    """Raise ClickException, before any work, if a package that an extra of the library installs is missing."""
-    if find_spec(package) is None:
-        raise click.ClickException(
-            f"{package} is missing; run `pip install {package}`, or install spectral-latent with the extra `{extra}`"
-        )
 
 
 @contextmanager

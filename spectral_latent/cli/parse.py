@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import click
 
@@ -22,10 +22,10 @@ from spectral_latent.cli.options import (
     Jobs,
     Limit,
     Output,
-    Page,
+    Value,
     function_for,
 )
-from spectral_latent.cli.outputs import message, results
+from spectral_latent.cli.outputs import OutputFile, message, results
 from spectral_latent.cli.sentences import InputSentence, read_partial_phrases, read_partial_sentences, read_sentences
 from spectral_latent.kinds import usual_kind
 
@@ -34,6 +34,15 @@ if TYPE_CHECKING:
 
 _LIMITS = {"words": "max_words", "seconds": "seconds", "megabytes": "megabytes"}  # the fields of `Limits`
 _PARTIAL: dict[str, Any] = {"constituency": read_partial_phrases, "dependency": read_partial_sentences}
+# A page loads nothing, and runs no script.
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<style>:root{{color-scheme:light dark}}body{{margin:auto;max-width:75rem;padding:1rem;font:1rem/1.5 sans-serif}}</style>
+</head><body><main><h1>{title}</h1>
+{sentences}</main></body></html>
+"""
 
 
 class Asked(NamedTuple):
@@ -159,7 +168,7 @@ def parse(
     partial_: bool = False,
     rerank: str | None = None,
     limit: Limit = (),
-    html: Page | None = None,
+    html: Annotated[Path | None, Value(type=OutputFile(ending=".html"), metavar="PAGE")] = None,
     json_: AsJson = False,
     output: Output | None = None,
     jobs: Jobs = 1,
@@ -211,17 +220,23 @@ def parse(
     if html is None:
         write_answers(given, found, output)
         return
-    from spectral_latent.cli.page import page_of_sentences
-
-    drawn = (
+    names = ("standard input" if file == "-" else Path(file).name for file in files)
+    trees = (
         (f"{sentence.sent_id}: {' '.join(sentence.forms)}", each.text)
         for sentence, each in found
         if sentence.sentence.forms
     )
-    names = ("standard input" if file == "-" else Path(file).name for file in files)
     with results(html) as write:
-        write(page_of_sentences(f"Trees of {', '.join(names)}", drawn))
+        write(_page(f"Trees of {', '.join(names)}", trees))
     message(f"{html}: written")
+
+
+def _page(title: str, sentences: Iterable[tuple[str, Iterable[tuple[str, str]]]]) -> str:
+    """Write a page of HTML with a heading for each sentence, and its drawings under their captions."""
+    from spectral_latent.drawing import captioned_html, escaped
+
+    parts = (f"<h2>{escaped(heading)}</h2>{captioned_html(drawings)}\n" for heading, drawings in sentences)
+    return _PAGE.format(title=escaped(title), sentences="".join(parts))
 
 
 def _with_limits(parser: Any, limits: Sequence[str]) -> Any:

@@ -15,8 +15,6 @@ from benchmarks._results import read_results
 from benchmarks.words import read_words
 from spectral_latent import ConstituencyModel, DependencyModel, load
 from spectral_latent.cli.models import record_of
-from spectral_latent.cli.verify import train_again
-from spectral_latent.corpora import CorpusError
 from spectral_latent.files import ModelFileError
 from spectral_latent.ready import FOLDER, listed_models, ready_models
 from tests.documents import ROOT, documents
@@ -62,11 +60,6 @@ def test_universal_dependencies_are_parsed_as_accurately_as_when_it_was_made(
     file = shared_file("ud/en_ewt/en_ewt-ud-dev.conllu")
     found = json.loads(run("evaluate", "en-ud", file, "--max-length", "9", "--json").stdout)
     assert found["las"] > 86.0 and found["uas"] > 88.2
-
-
-def test_why_a_training_is_not_repeated(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match=r"en: made by `.* en`, not by .*(?i:train a model of your own)"):
-        train_again("en", [str(tmp_path)])
 
 
 def test_models_are_loaded_by_name() -> None:

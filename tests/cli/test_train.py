@@ -27,7 +27,6 @@ def test_weights_of_sources_and_symbols_seen_once(run: Run, treebank: Path, tmp_
     run(*command, more, "-o", tmp_path / "b", *spectral)
     arrays = [ConstituencyModel.load(tmp_path / name).members[0].operators.packed.data for name in "ab"]
     np.testing.assert_allclose(*arrays, rtol=2e-3, atol=1e-4)
-    assert run("info", tmp_path / "a", treebank, more, treebank, "--verify").exit_code == 0
     assert run("parse", tmp_path / "a", stdin="etc falls .").stdout == "(S (X (FW etc)) (VP (VBZ falls)) (. .))\n"
 
 
