@@ -46,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     for name in ("en-train.conllu", "en-dev.conllu"):
         (folder / name).write_text("\n".join([*rows, ""]))
-    (folder / "dev.nbest").write_text("".join(write_nbest(parser_nbest(load("en"), TREES, 3), "bllip")))
+    (folder / "dev.nbest").write_text("".join(write_nbest(parser_nbest(load("en"), TREES, 3))))
     return folder
 
 

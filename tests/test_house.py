@@ -225,7 +225,7 @@ LINES: dict[str, tuple[int, int]] = {
     "dependency": (2083, 532),  # exports for packages on top; batches without searches for garbage
     "graphs": (309, 103),
     "corpora": (1987, 527),  # and tables of separated values, and the raw text of CoNLL-U, which left dependency
-    "reranking": (1098, 443),  # readers and writers of n-best lists came from corpora
+    "reranking": (1041, 434),  # readers and writers of n-best lists came from corpora
     "evaluation": (868, 305),
     "kinds": (103, 33),  # kinds that other packages add, which are found by entry points
     "cli": (2900, 474),  # exports for packages on top, training of kinds that they add, facts of ready models

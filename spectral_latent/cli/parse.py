@@ -103,7 +103,7 @@ def _as_json(sentence: InputSentence, parses: Parses[Any]) -> str:
     """Write the trees of a sentence as a line of JSON, which `rerank` reads; comments after a table are left out."""
     from spectral_latent.reranking import parses_to_nbest, write_nbest
 
-    return "".join(write_nbest([parses_to_nbest(parses, sentence.sent_id)], "json")) if sentence.is_whole else ""
+    return "".join(write_nbest([parses_to_nbest(parses, sentence.sent_id)])) if sentence.is_whole else ""
 
 
 def parse_phrases(parser: Any, sentences: Sequence[InputSentence], asked: Asked) -> list[Answer]:

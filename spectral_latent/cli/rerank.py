@@ -65,7 +65,7 @@ def train(lists: str, *, output: _RerankerFile, gold: _Gold, model: _Models = ()
 
     begun = time.perf_counter()
     latent = _load_models(model)
-    nbest, _ = _read_lists(lists, format_)
+    nbest = _read_lists(lists, format_)
     scores = _score_lists(nbest, gold)
     message(f"Training on {len(nbest)} lists of {len(scores.gains)} candidates")
     with users_errors():
@@ -88,7 +88,7 @@ def apply(
     """Choose the best tree of each list.
 
     The output is a line of brackets for each sentence, or a sentence of CoNLL-U.  For a list without trees it is (()),
-    or the words without heads.  With --lists, the output is the lists in their format and order.
+    or the words without heads.  With --lists, the output is the lists in JSON.
 
     \b
     Example:
@@ -98,10 +98,10 @@ def apply(
     from spectral_latent.reranking import best_trees, write_nbest
 
     loaded = _load_reranker(reranker, model)
-    nbest, form = _read_lists(lists, format_)
+    nbest = _read_lists(lists, format_)
     with users_errors(), results(output) as write:
         if lists_:
-            texts: Iterable[str] = write_nbest(loaded.rescore(nbest), form)
+            texts: Iterable[str] = write_nbest(loaded.rescore(nbest))
         else:
             texts = best_trees(nbest, loaded.rerank(nbest))
         for text in texts:
@@ -127,7 +127,7 @@ def evaluate(
     Example:
       spectral-latent rerank evaluate reranker.model test.nbest --gold test.mrg --model wsj.model"""
     loaded = _load_reranker(reranker, model)
-    nbest, _ = _read_lists(lists, format_)
+    nbest = _read_lists(lists, format_)
     scores = _score_lists(nbest, gold)
     with users_errors():
         difference, oracle = scores.evaluate(loaded.rerank(nbest))
@@ -157,7 +157,7 @@ def lists(
 ) -> None:
     """Write the n-best lists of a parser of this library, for the sentences of gold trees.
 
-    The output has lines `score TAB tree`, or is CoNLL-U.  The scores are log |p|.  With --folds, MODEL may have learnt
+    The output is lines of JSON, with scores log |p|.  With --folds, MODEL may have learnt
     from the trees; do not give it as --model when you train on such lists, because it knows their sentences.
 
     \b
@@ -171,38 +171,38 @@ def lists(
 
     parser = load_for(model)
     changes = Changes()
-    form, trees = function_for(parser.kind, model, {})(sources, changes, format_, folds is not None)
+    trees = function_for(parser.kind, model, {})(sources, changes, format_, folds is not None)
     table("Changed in the trees:", changes.table())
     with users_errors(), results(output) as write:
         if folds is None:
             found = parser_nbest(parser, trees, n_best, jobs=jobs)
         else:
             found = iter(jackknifed_nbest(parser, trees, n_best, folds, jobs=jobs))
-        for text in write_nbest(bar(found, "Parsing", len(trees)), form):
+        for text in write_nbest(bar(found, "Parsing", len(trees))):
             write(text)
 
 
-def read_phrases(sources: Sequence[str], changes: Any, form: Any, _: bool) -> tuple[NBestFormat, list[Any]]:
-    """Read trees in brackets, whose lists have a tree on each line."""
-    return "trees", list(treebank(sources, changes, form))
+def read_phrases(sources: Sequence[str], changes: Any, form: Any, _: bool) -> list[Any]:
+    """Read trees in brackets."""
+    return list(treebank(sources, changes, form))
 
 
-def read_arcs(sources: Sequence[str], changes: Any, form: Any, trains: bool) -> tuple[NBestFormat, list[Any]]:
+def read_arcs(sources: Sequence[str], changes: Any, form: Any, trains: bool) -> list[Any]:
     """Read dependency trees, of one root each if parsers learn from them."""
     if trains:
-        return "conllu", list(rooted_sentences(sources, changes, form))
-    return "conllu", [entry.tree().sentence for entry in dependency_entries(sources, changes, form)]
+        return list(rooted_sentences(sources, changes, form))
+    return [entry.sentence for entry in dependency_entries(sources, changes, form)]
 
 
-def _read_lists(file: str, form: NBestFormat | None) -> tuple[list[NBest], NBestFormat]:
-    """Read the lists of a file, or of standard input for `-`, and their format, which is guessed if it is not given."""
+def _read_lists(file: str, form: NBestFormat | None) -> list[NBest]:
+    """Read the lists of a file, or of standard input for `-`."""
     from spectral_latent.corpora import CorpusError
-    from spectral_latent.reranking import nbest_format, parse_nbest
+    from spectral_latent.reranking import parse_nbest
 
     text, source = read_text(file, "lists")
     if not text.strip():
         raise CorpusError(f"{source}: no n-best lists")
-    return list(parse_nbest(text, source, form)), form or nbest_format(text, source)
+    return list(parse_nbest(text, source, form))
 
 
 def _score_lists(given: Sequence[NBest], gold: Sequence[str]) -> CandidateScores:
@@ -211,7 +211,7 @@ def _score_lists(given: Sequence[NBest], gold: Sequence[str]) -> CandidateScores
 
     with users_errors():
         if any(nbest.has_heads for nbest in given):
-            return score_dependency_lists(given, [entry.tree().sentence for entry in dependency_entries(gold)])
+            return score_dependency_lists(given, [entry.sentence for entry in dependency_entries(gold)])
         return score_phrase_lists(given, list(gold_trees(gold)))
 
 

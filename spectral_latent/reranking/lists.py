@@ -1,4 +1,4 @@
-"""Read and write n-best lists, for which parsers have several formats; write trees that are chosen from the lists.
+"""Read n-best lists in the formats of several parsers, write them in JSON, and write trees that are chosen from them.
 
 | format | a list | a candidate |
 | --- | --- | --- |
@@ -41,7 +41,6 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _COUNT = re.compile("[0-9]{1,9}")
-_NAME = re.compile(r"(?!\ufeff)[^\s()]+")  # a byte order mark at the beginning of a text is not a part of a name
 # What must be a number: no name begins with a sign, or is what programs write for a missing or an infinite number.
 _SCORE = re.compile(r"[+-].*|nan|none|null|n/a", re.IGNORECASE)
 
@@ -105,7 +104,7 @@ def _tree_rows(lines: Iterable[str], source: str) -> Iterator[tuple[tuple[str | 
         columns = [column for column in (text[:begin] + text[end:]).split() if column != "|||"]
         name = None
         # The first column is a name if it is not a score, or if it is a count and another column follows.
-        is_score = bool(columns) and (is_number(columns[0]) or _SCORE.fullmatch(columns[0]) is not None)
+        is_score = bool(columns) and (_is_number(columns[0]) or _SCORE.fullmatch(columns[0]) is not None)
         if columns and (not is_score or (len(columns) > 1 and _COUNT.fullmatch(columns[0]))):
             name = columns.pop(0)
         tree = text[begin:end]
@@ -178,7 +177,7 @@ def _json_candidate(entry: Any, sentence: DependencySentence | None, line: Line)
     return Candidate.of(tree, [] if scores == [None] else _numbers(map(str, scores), line))
 
 
-def is_number(text: str) -> bool:
+def _is_number(text: str) -> bool:
     """Tell whether a text is a number as formats write scores."""
     return _NUMBER.fullmatch(text) is not None
 
@@ -206,7 +205,7 @@ def _numbers(columns: Iterable[str], line: Line) -> list[float]:
     """Parse the scores in columns."""
     scores = []
     for column in columns:
-        if not is_number(column):
+        if not _is_number(column):
             raise line.error(f"the score {column!r:.60} is not a number; give one such as -12.5, or none at all")
         scores.append(float(column))
     return scores
@@ -289,21 +288,16 @@ def _check_list(block: WrittenList, number: int) -> NBest:
 # Writers
 
 
-def write_nbest(lists: Iterable[NBest], form: NBestFormat) -> Iterator[str]:
-    """Write each list; all texts together are a file that `parse_nbest` reads as the same lists.
-
-    All scores of a candidate are written, the latest first.  Phrases are written by `Phrase.bracketed`.  In JSON,
-    dependency trees lose their comments."""
-    for number, nbest in enumerate(lists, start=1):
-        match form:
-            case "bllip":
-                yield _bllip(nbest)
-            case "trees":
-                yield _trees(nbest, number)
-            case "conllu":
-                yield _conllu(nbest)
-            case "json":
-                yield _json(nbest)
+def write_nbest(lists: Iterable[NBest]) -> Iterator[str]:
+    """Write each list as a line of JSON, which `parse_nbest` reads as the same list; dependency trees lose comments."""
+    for nbest in lists:
+        entry: dict[str, Any] = {"sent_id": nbest.id, "words": nbest.words}
+        for sentence in [candidate.tree for candidate in nbest.candidates[:1]]:
+            if isinstance(sentence, DependencySentence):
+                columns = {name: getattr(sentence, name) for name in JSON_COLUMNS}
+                entry |= {name: column for name, column in columns.items() if any(cell != "_" for cell in column)}
+        entry["candidates"] = list(map(_candidate_row, nbest.candidates))
+        yield json.dumps(entry, ensure_ascii=False) + "\n"
 
 
 def best_trees(lists: Sequence[NBest], chosen: Iterable[int]) -> Iterator[str]:
@@ -316,56 +310,11 @@ def best_trees(lists: Sequence[NBest], chosen: Iterable[int]) -> Iterator[str]:
     for nbest, i in zip(lists, chosen, strict=True):
         if nbest.candidates:
             tree = nbest.candidates[i].tree
-            yield f"{tree.bracketed()}\n" if isinstance(tree, Phrase) else to_conllu(_add_comments(tree, nbest.id))
+            yield f"{tree.bracketed()}\n" if isinstance(tree, Phrase) else _named(tree, nbest.id)
         elif has_heads:
-            yield to_conllu(_add_comments(DependencySentence.of(nbest.words), nbest.id))
+            yield _named(DependencySentence.of(nbest.words), nbest.id)
         else:
             yield f"{FAILED}\n"
-
-
-def _bllip(nbest: NBest) -> str:
-    """Write a list as a block of BLLIP."""
-    if nbest.candidates and not nbest.n_scores:
-        raise ValueError(f"sentence {nbest.id}: no scores, which the format bllip needs; write trees")
-    lines = [f"{len(nbest)} {' '.join(nbest.id.split())}"]
-    for candidate in nbest.candidates:
-        lines += [" ".join(map(repr, candidate.scores)), _as_phrase(candidate, nbest).bracketed()]
-    return "\n".join((*lines, "", ""))
-
-
-def _trees(nbest: NBest, number: int) -> str:
-    """Write a list as a line for each tree; `number` is its place among all lists."""
-    names = [] if nbest.id == str(number) else [nbest.id]
-    for name in names:
-        if not _NAME.fullmatch(name) or (is_number(name) and not (nbest.n_scores and name.isdecimal())):
-            raise ValueError(f"sentence {name!r}: the format trees would not read this as a name; write json")
-    rows: list[tuple[tuple[float, ...], str]] = []
-    for candidate in nbest.candidates:
-        tree = _as_phrase(candidate, nbest)
-        rows.append((candidate.scores, f"( {tree.bracketed()} )" if tree.label else tree.bracketed()))
-    lines = ["\t".join((*names, *map(repr, scores), tree)) for scores, tree in rows or [((), FAILED)]]
-    return "\n".join((*lines, "", ""))
-
-
-def _conllu(nbest: NBest) -> str:
-    """Write a list as sentences of CoNLL-U with comments."""
-    if not nbest.candidates:
-        raise ValueError(f"sentence {nbest.id}: no candidates, which the format conllu cannot show; write json")
-    return "".join(
-        to_conllu(_add_comments(_as_sentence(candidate, nbest), nbest.id, candidate.scores))
-        for candidate in nbest.candidates
-    )
-
-
-def _json(nbest: NBest) -> str:
-    """Write a list as one object."""
-    entry: dict[str, Any] = {"sent_id": nbest.id, "words": nbest.words}
-    for sentence in [candidate.tree for candidate in nbest.candidates[:1]]:
-        if isinstance(sentence, DependencySentence):
-            columns = {name: getattr(sentence, name) for name in JSON_COLUMNS}
-            entry |= {name: column for name, column in columns.items() if any(cell != "_" for cell in column)}
-    entry["candidates"] = list(map(_candidate_row, nbest.candidates))
-    return json.dumps(entry, ensure_ascii=False) + "\n"
 
 
 def _candidate_row(candidate: Candidate) -> dict[str, Any]:
@@ -382,22 +331,7 @@ def _candidate_row(candidate: Candidate) -> dict[str, Any]:
     return entry
 
 
-def _as_phrase(candidate: Candidate, nbest: NBest) -> Phrase:
-    """Return the tree of a candidate; raise ValueError if it is not a phrase."""
-    if isinstance(candidate.tree, Phrase):
-        return candidate.tree
-    raise ValueError(f"sentence {nbest.id}: dependencies have no brackets; write conllu or json")
-
-
-def _as_sentence(candidate: Candidate, nbest: NBest) -> DependencySentence:
-    """Return the tree of a candidate; raise ValueError if it is not a dependency tree."""
-    if isinstance(candidate.tree, DependencySentence):
-        return candidate.tree
-    raise ValueError(f"sentence {nbest.id}: phrases have no heads; write bllip, trees or json")
-
-
-def _add_comments(sentence: DependencySentence, name: str, scores: Sequence[float] = ()) -> DependencySentence:
-    """Return the sentence with the comments `sent_id` and, if there are scores, `score`."""
+def _named(sentence: DependencySentence, name: str) -> str:
+    """Write a sentence in CoNLL-U with its name, and without a score."""
     kept = [comment for comment in sentence.comments if comment_key(comment) not in ("sent_id", "score")]
-    own = [f"sent_id = {name}", *([f"score = {' '.join(map(repr, scores))}"] if scores else [])]
-    return sentence._replace(comments=(*own, *kept))
+    return to_conllu(sentence._replace(comments=(f"sent_id = {name}", *kept)))

@@ -10,9 +10,9 @@ import pytest
 from spectral_latent.corpora import dependency_trees, parse_brackets, to_conllu
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.evaluation import score_brackets
-from spectral_latent.reranking import Candidate, NBest, NBestFormat, read_nbest, write_nbest
+from spectral_latent.reranking import Candidate, NBest, NBestFormat, read_nbest
 from tests.cli.conftest import Run
-from tests.reranking.nbest_lists import last_first
+from tests.reranking.nbest_lists import last_first, written
 
 KEYS = ["base", "reranked", "oracle", "error_reduction", "low", "high", "sentences", "candidates", "empty_lists"]
 HEADS, WRONG = (2, 3, 0, 3, 3), (2, 3, 0, 2, 3)  # one of four words that are not punctuation is wrong
@@ -62,7 +62,7 @@ def dependencies(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Files:
         NBest.of([Candidate(tree.with_heads(heads), -rank) for rank, heads in enumerate((WRONG, HEADS))], str(number))
         for number, tree in enumerate(trees, start=1)
     ]
-    lists.write_text("".join(write_nbest(both, "conllu")))
+    lists.write_text(written(both, "conllu"))
     assert run("train", "dependency", gold, "-o", model, "--n-states", "2", "-q").exit_code == 0
     assert run("rerank", "train", lists, "--gold", gold, "--model", model, "-o", reranker, "-q").exit_code == 0
     return Files(gold, lists, model, reranker)
@@ -79,7 +79,7 @@ def test_evaluate_phrases(run: Run, phrases: Files, treebank: Path, tmp_path: Pa
     found = {}
     for form in get_args(NBestFormat):
         if form != "conllu":
-            (tmp_path / form).write_text("".join(write_nbest(read_nbest(phrases.lists), form)))
+            (tmp_path / form).write_text(written(list(read_nbest(phrases.lists)), form))
             given = (phrases.reranker, tmp_path / form, "--gold", treebank, "--model", phrases.model)
             found[form] = run("rerank", "evaluate", *given, "--json").stdout
     assert len(set(found.values())) == 1

@@ -24,7 +24,8 @@ from spectral_latent.corpora.conllu import parse_conllu
 from spectral_latent.corpora.rows import Row, parse_rows
 from spectral_latent.corpora.sources import in_conllu
 from spectral_latent.corpora.text import decode
-from spectral_latent.reranking import NBestFormat, parse_nbest, write_nbest
+from spectral_latent.reranking import NBestFormat, parse_nbest
+from tests.reranking.nbest_lists import written
 
 __all__ = ["FORMATS", "check"]
 
@@ -78,7 +79,7 @@ def _of_lists(form: NBestFormat) -> Format:
     return Format(
         LISTS[form],
         lambda text, source: parse_nbest(text, source, form),
-        lambda lists: "".join(write_nbest(lists, form)),
+        lambda lists: written(lists, form),
     )
 
 

@@ -4,14 +4,17 @@ import numpy as np
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import Phrase
+from spectral_latent.corpora import to_conllu
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking import (
     Candidate,
     CandidateChoice,
     CandidateFeatures,
     NBest,
+    NBestFormat,
     Reranker,
     RerankerOptions,
+    write_nbest,
 )
 
 WORD = st.sampled_from(["dog", "-LRB-", "é", "10\u00a0000", "#", "1"])
@@ -56,6 +59,28 @@ def dependency_lists(draw: st.DrawFn, n_scores: int = 1, min_size: int = 0, id: 
     scores = st.lists(SCORE, min_size=n_scores, max_size=n_scores)
     trees = [sentence.with_heads(heads_of(draw, len(words))) for _ in range(size)]
     return NBest.of((Candidate.of(tree, draw(scores)) for tree in trees), id, words)
+
+
+def written(lists: list[NBest], form: NBestFormat) -> str:
+    """Lists as other parsers write them, and in JSON."""
+    if form == "json":
+        return "".join(write_nbest(lists))
+    texts = []
+    for number, nbest in enumerate(lists, start=1):
+        rows = [(" ".join(map(repr, candidate.scores)), candidate.tree) for candidate in nbest.candidates]
+        if form == "bllip":
+            lines = [f"{scores}\n{tree.bracketed()}" for scores, tree in rows if isinstance(tree, Phrase)]
+            texts.append("\n".join([f"{len(nbest)} {nbest.id}", *lines, "", ""]))
+        elif form == "trees":
+            name = "" if nbest.id == str(number) else f"{nbest.id} "
+            lines = [f"{name}{scores}\t( {tree.bracketed()} )" for scores, tree in rows if isinstance(tree, Phrase)]
+            texts.append("\n".join([*(lines or [f"{name}(())"]), "", ""]))
+        else:
+            for scores, tree in rows:
+                assert isinstance(tree, DependencySentence)
+                comments = (f"sent_id = {nbest.id}", *([f"score = {scores}"] if scores else []))
+                texts.append(to_conllu(tree._replace(comments=comments)))
+    return "".join(texts)
 
 
 def last_first(has_heads: bool = False) -> Reranker:

@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import numpy as np
@@ -23,10 +23,9 @@ from spectral_latent.reranking import (
     best_trees,
     nbest_format,
     parse_nbest,
-    write_nbest,
 )
 from spectral_latent_nltk import to_nbest
-from tests.reranking.nbest_lists import dependency_lists, phrase_lists
+from tests.reranking.nbest_lists import dependency_lists, phrase_lists, written
 
 NAME = st.sampled_from(["1", "2", "7", "wsj_0001.3", "é"])
 
@@ -41,10 +40,6 @@ def several(
     )
 
 
-def text_of(lists: Sequence[NBest], form: NBestFormat) -> str:
-    return "".join(write_nbest(lists, form))
-
-
 def with_ends(text: str, data: st.DataObject) -> str:
     """The same with other line ends, a byte order mark, and more or fewer empty lines at the end."""
     text = text.rstrip("\n") + "\n" * data.draw(st.integers(0, 3))
@@ -54,7 +49,7 @@ def with_ends(text: str, data: st.DataObject) -> str:
 
 @given(several(phrase_lists, least_scores=1), st.data())
 def test_bllip(lists: list[NBest], data: st.DataObject) -> None:
-    text = with_ends(text_of(lists, "bllip"), data)
+    text = with_ends(written(lists, "bllip"), data)
     assert list(parse_nbest(text)) == lists
     assert nbest_format(text) == "bllip"
 
@@ -62,7 +57,7 @@ def test_bllip(lists: list[NBest], data: st.DataObject) -> None:
 @given(several(phrase_lists), st.data())
 def test_trees(lists: list[NBest], data: st.DataObject) -> None:
     lists = [nbest for nbest in lists if nbest.n_scores or not nbest.id.isdigit()] or [NBest.of([])]
-    text = with_ends(text_of(lists, "trees"), data)
+    text = with_ends(written(lists, "trees"), data)
     assert list(parse_nbest(text)) == lists
     assert nbest_format(text) == "trees"
 
@@ -76,16 +71,16 @@ def without_comments(nbest: NBest) -> NBest:
 
 @given(several(dependency_lists, min_size=1), st.data())
 def test_conllu(lists: list[NBest], data: st.DataObject) -> None:
-    text = with_ends(text_of(lists, "conllu"), data)
+    text = with_ends(written(lists, "conllu"), data)
     again = list(parse_nbest(text))
     assert [without_comments(nbest) for nbest in again] == lists
     assert nbest_format(text) == "conllu"
-    assert list(parse_nbest(text_of(again, "conllu"))) == again
+    assert list(parse_nbest(written(again, "conllu"))) == again
 
 
 @given(several(phrase_lists) | several(dependency_lists), st.data())
 def test_json(lists: list[NBest], data: st.DataObject) -> None:
-    text = with_ends(text_of(lists, "json"), data)
+    text = with_ends(written(lists, "json"), data)
     for line in text.removeprefix("\ufeff").strip().split("\n"):
         json.loads(line, parse_constant=pytest.fail)  # standard JSON, without Infinity
     assert list(parse_nbest(text)) == lists
@@ -96,10 +91,10 @@ def test_json_keeps_what_features_need() -> None:
     """All columns of CoNLL-U up to the relations; comments are not among them."""
     (sentence,) = parse_conllu(ROWS.format(2, 0))
     sentence = sentence._replace(feats=("Number=Plur", "_"), relations=("nsubj", "root"), comments=("by hand",))
-    text = text_of([NBest.of([Candidate(sentence, -1.5)], "a")], "json")
+    text = written([NBest.of([Candidate(sentence, -1.5)], "a")], "json")
     (nbest,) = parse_nbest(text)
     assert nbest.candidates[0] == Candidate(sentence._replace(comments=()), -1.5)
-    bare = text_of([NBest.of([Candidate(DependencySentence.of(["Yes"]).with_heads((0,)))])], "json")
+    bare = written([NBest.of([Candidate(DependencySentence.of(["Yes"]).with_heads((0,)))])], "json")
     assert json.loads(bare) == {"sent_id": "1", "words": ["Yes"], "candidates": [{"heads": [0]}]}
 
 
