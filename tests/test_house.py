@@ -224,11 +224,11 @@ LINES: dict[str, tuple[int, int]] = {
     "anchors": (522, 187),
     "dependency": (2083, 532),  # exports for packages on top; batches without searches for garbage
     "graphs": (309, 103),
-    "corpora": (1987, 527),  # and tables of separated values, and the raw text of CoNLL-U, which left dependency
+    "corpora": (1957, 526),  # and tables of separated values, and the raw text of CoNLL-U, which left dependency
     "reranking": (1041, 434),  # readers and writers of n-best lists came from corpora
     "evaluation": (868, 305),
     "kinds": (103, 33),  # kinds that other packages add, which are found by entry points
-    "cli": (2900, 474),  # exports for packages on top, training of kinds that they add, facts of ready models
+    "cli": (2898, 473),  # exports for packages on top, training of kinds that they add, facts of ready models
     "__main__": (4, 1),
     "spectral_latent_annotate": (1886, 489),  # names imported on use; several files to suggest from
     "spectral_latent_nltk": (773, 368),  # conversions of the objects of NLTK came from corpora

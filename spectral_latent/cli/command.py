@@ -153,8 +153,7 @@ def main() -> None:
 
     Exit status: 0 for success; 1 for data or models that cannot be used; 2 for a wrong command line, such as an unknown
     option or a file that cannot be written; 130 for a command that was interrupted; 141 if nobody reads its
-    output to the end.  Input is UTF-8, or UTF-16 with a byte order mark, and may be compressed by gzip; output is
-    UTF-8."""
+    output to the end.  Input and output are UTF-8; input may be compressed by gzip."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
 

@@ -81,8 +81,6 @@ class OutputFile(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Check that a file can be written."""
         path: Path = Path(os.fsdecode(super().convert(value, param, ctx)))
-        if path.suffix.lower() == ".parquet":
-            self.fail(f"{path}: write JSON lines to a name in .jsonl, and convert them by pandas", param, ctx)
         if not path.name.lower().endswith(self.ending):
             self.fail(f"{path}: name a file that ends in {self.ending}", param, ctx)
         if path.exists() and not path.is_file():

@@ -1,4 +1,4 @@
-"""Read files as text, compressed or not, in UTF-8 or UTF-16, and make the errors of all readers."""
+"""Read files as text, compressed or not, and make the errors of all readers."""
 
 from __future__ import annotations
 
@@ -15,13 +15,7 @@ from typing import NamedTuple
 from spectral_latent._texts import printable
 
 _CHUNK = 1 << 16  # bytes of decompressed text that are made at once
-# The first bytes of compressed files, and of UTF-16 and UTF-32.
-_GZIP = b"\x1f\x8b"
-_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_UTF_32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)  # the first one begins as UTF-16 does
-_PARQUET = b"PAR1"
-_SIGNATURES = (_GZIP, *_UTF_16, *_UTF_32, _PARQUET)
-
+_GZIP = b"\x1f\x8b"  # the first bytes of compressed files
 _LONGEST_LINE = 128 << 20  # bytes
 _LONGEST_TEXT = 2 << 30  # bytes of a text that is read as a whole, decompressed
 # Compressed text may be so many times as long as its file, which no treebank is, or so many bytes if that is more.
@@ -84,10 +78,10 @@ def ending_of(path: str | os.PathLike[str]) -> str:
 
 
 def utf8_chunks(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
-    """Decompress text that gzip has compressed, and convert UTF-16 with a byte order mark to UTF-8."""
+    """Return the chunks of a text, which gzip may have compressed; refuse binary data and very long lines."""
     line = 1
     length = 0  # of the part of the line that has been read
-    for chunk in _in_utf8(chunks, source):
+    for chunk in _expanded(chunks, source):
         end = chunk.find(b"\n")
         if length + (len(chunk) if end < 0 else end) > _LONGEST_LINE:
             raise Line(source, line).error(f"a line of more than {_LONGEST_LINE >> 20} MB; divide it")
@@ -96,27 +90,15 @@ def utf8_chunks(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
         yield chunk
 
 
-def _in_utf8(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
-    """Convert text as `utf8_chunks` does, with lines of any length."""
+def _expanded(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
+    """Return the chunks of a text, decompressed if they are compressed; refuse binary data."""
     rest = iter(chunks)
-    beginning = b""
-    # The first chunk of a pipe may end within a signature, so that another is read; other text is passed on at once.
-    while any(signature.startswith(beginning) for signature in _SIGNATURES if signature != beginning):
-        if not (chunk := next(rest, b"")):
-            break
-        beginning += chunk
+    beginning = next(rest, b"")
+    if beginning == _GZIP[:1]:  # the first chunk of a pipe may end here
+        beginning += next(rest, b"")
     whole = chain([beginning], rest)
     if beginning.startswith(_GZIP):
-        yield from _in_utf8(_decompress(whole, source), source)
-    elif beginning.startswith(_UTF_32):
-        raise CorpusError(f"{source}: UTF-32; save it as UTF-8")
-    elif beginning.startswith(_UTF_16):
-        yield from _from_utf_16(whole, source)
-    elif beginning.startswith(_PARQUET):
-        raise CorpusError(
-            f"{source}: Parquet, where text is needed; write JSON lines by pandas: "
-            f'read_parquet(FILE).to_json("rows.jsonl", orient="records", lines=True)'
-        )
+        yield from _expanded(_decompress(whole, source), source)
     elif _is_binary(beginning):
         raise _binary_error(source)
     elif beginning:
@@ -160,19 +142,6 @@ def _decompress(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
         raise CorpusError(f"{source}: compressed text that is damaged ({error}); copy the file again") from None
     if not part.eof:
         raise CorpusError(f"{source}: compressed text that is cut short; copy the file again")
-
-
-def _from_utf_16(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
-    """Convert UTF-16 with a byte order mark to UTF-8."""
-    decoder = codecs.getincrementaldecoder("utf-16")()
-    try:
-        for chunk in chunks:
-            yield decoder.decode(chunk).encode()
-        yield decoder.decode(b"", final=True).encode()
-    except UnicodeDecodeError as error:
-        raise CorpusError(
-            f"{source}: not UTF-16, although its first bytes say so ({error.reason}); save it as UTF-8"
-        ) from None
 
 
 def decode(content: bytes, source: str, line: int = 1) -> str:

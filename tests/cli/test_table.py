@@ -5,7 +5,6 @@ What commands compute is compared with the library in the files that are named a
 
 from __future__ import annotations
 
-import codecs
 import csv
 import gzip
 import inspect
@@ -62,10 +61,10 @@ def words_of(text: str, command: str) -> list[list[str]]:
 def test_a_format_is_known_by_name_lines_and_option(
     run: Run, files: Path, tmp_path: Path, command: str, kind: str, form: str
 ) -> None:
-    """From files and pipes, in every encoding, and to files; JSON has the same words."""
+    """From files and pipes, compressed or not, and to files; JSON has the same words."""
     ending, text = INPUTS[form]
     (tmp_path / "a").write_text(text)
-    (tmp_path / f"b.{ending}.gz").write_bytes(gzip.compress(codecs.BOM_UTF16_LE + text.encode("utf-16-le")))
+    (tmp_path / f"b.{ending}.gz").write_bytes(gzip.compress(text.encode()))
     ask = (command, files / kind)
     expected = run(*ask, stdin=text)
     assert expected.exit_code == 0, expected.stderr
@@ -255,7 +254,7 @@ BAD: dict[str, tuple[bytes, str]] = {  # files that nothing can be read from, an
     "binary.txt": (bytes(range(256)) * 20, "binary data"),
     "png.txt": (b"\x89PNG\0\0\0", "binary data"),
     "cut.txt.gz": (gzip.compress(b"They see it .\n")[:-5], "cut short"),
-    "half.txt": ("\ufeffThey".encode("utf-16-le")[:-1], "UTF-16"),
+    "wide.txt": ("They".encode("utf-16"), "binary data"),
     "unbalanced.mrg": (b"(S (NN dogs))\n(S (NN dogs)", "line 2"),
     "short.conllu": (TABLE.encode() + b"5\tYes\n", "line 6"),
     "head.conllu": (TABLE.replace("\t2\tdep", "\tx\tdep", 1).encode(), "line 2"),
@@ -354,7 +353,6 @@ def test_damaged_models(run: Run, files: Path, tmp_path: Path, path: tuple[str, 
         ("parse constituency --html page.html --json", 2, r"--html .*--json"),
         ("parse dependency --non-projective --n-best 2", 2, r"--non-projective .*--n-best"),
         ("parse dependency --confidence --json", 2, r"--json .*--confidence"),
-        ("parse constituency -o out.parquet", 2, r"out.parquet: write JSON lines"),
         ("parse constituency nofile.txt", 1, r"nofile.txt: No such file or directory"),
         ("parse gold.mrg constituency", 1, r"gold.mrg: text, where the file of a model is needed"),
         ("parse nomodel gold.mrg", 1, r"nomodel: neither a file nor a ready model; the ready models are "),
