@@ -26,6 +26,8 @@ from typing import (
 
 import numpy as np
 
+from spectral_latent._texts import counted
+
 __all__ = [
     "Above",
     "AtLeast",
@@ -198,11 +200,6 @@ class ShortRepr(ABC):
     def __repr__(self) -> str:
         options = getattr(self, "options", None)
         return f"<{type(self).__name__}: {self.sizes}{'' if options is None else f'; {options!r}'}>"
-
-
-def counted(number: int, name: str) -> str:
-    """Write a number of objects with their name, in the singular or the plural."""
-    return f"{number} {name}{'' if number == 1 else 's'}"
 
 
 _types_of = cache(get_type_hints)

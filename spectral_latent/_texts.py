@@ -1,13 +1,18 @@
-"""Write texts of files and of users on a terminal.
+"""Write numbers of things, and texts of files and of users, on a terminal.
 
 This module imports nothing heavy, so that the errors of a command line come at once.
 """
 
 from __future__ import annotations
 
-__all__ = ["printable"]
+__all__ = ["counted", "printable"]
 
 _MOST = 600  # characters
+
+
+def counted(number: int, name: str) -> str:
+    """Write a number of objects with their name, in the singular or the plural."""
+    return f"{number} {name}{'' if number == 1 else 's'}"
 
 
 def printable(text: str) -> str:

@@ -24,6 +24,7 @@ from spectral_latent.cli import (
     Sources,
     Value,
     asks_for_json,
+    counted,
     load_for,
     message,
     read_sentences,
@@ -35,11 +36,6 @@ from spectral_latent.cli import (
 )
 
 _COLUMNS = ("tree", "words", "label", "posterior", "instead", "of words", "posterior", "text")
-
-
-def _count(number: int, thing: str) -> str:
-    """Write a number of things: `1 tree`, `2 trees`."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def suggest(
@@ -80,7 +76,7 @@ def suggest(
         for sentence, suggestion in found:
             row = {"number": sentence.number, **suggestion.row()} if as_json else {}
             write(f"{json.dumps(row, ensure_ascii=False) if as_json else suggestion.marked.bracketed()}\n")
-    message(f"{given.source}: {_count(len(found), 'tree')}")
+    message(f"{given.source}: {counted(len(found), 'tree')}")
 
 
 def check(
@@ -122,7 +118,7 @@ def check(
             cells = (str(doubt.tree + 1), f"{part.first + 1}-{part.end}", part.label, f"{doubt.posterior:.3f}")
             other = (instead.label, f"{instead.first + 1}-{instead.end}", f"{p:.3f}")
             write("\t".join((*cells, *other, " ".join(words[part.first : part.end]))) + "\n")
-    message(f"{_count(len(doubts), 'doubtful label')} in {_count(len(trees), 'tree')}")
+    message(f"{counted(len(doubts), 'doubtful label')} in {counted(len(trees), 'tree')}")
 
 
 def repair(model: str, file: Annotated[str, Value(metavar="[FILE]")] = "-", *, output: Output | None = None) -> None:
@@ -152,7 +148,7 @@ def repair(model: str, file: Annotated[str, Value(metavar="[FILE]")] = "-", *, o
         for each in repair_all(parser, pairs):
             n_changed += bool(each.dropped or each.added)
             write(f"{each.tree.bracketed()}\n")
-    message(f"{_count(len(pairs), 'tree')}; {n_changed:,} not as in the brackets")
+    message(f"{counted(len(pairs), 'tree')}; {n_changed:,} not as in the brackets")
 
 
 def annotate(
@@ -208,7 +204,7 @@ def annotate(
         message(line)
     if order != "file":
         project.rank()
-    message(f"{_count(project.n_done, 'tree')}, {_count(len(project.items) - project.n_done, 'sentence')} to do")
+    message(f"{counted(project.n_done, 'tree')}, {counted(len(project.items) - project.n_done, 'sentence')} to do")
     click.echo(f"{server.address}  (Ctrl-C ends; everything accepted is saved)")
     try:
         server.serve_forever()

@@ -1,4 +1,4 @@
-"""Bound what those who connect to the server can hold: connections, time, and the depth of what they send."""
+"""Bound what those who connect to the server can hold: connections and time."""
 
 from __future__ import annotations
 
@@ -9,20 +9,10 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from flask import abort, request
 from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
 
 _MOST = 32  # connections at a time
 _SECONDS = 20.0  # in which a request must have arrived, and in which each part of an answer must be taken
-
-
-def read_json(most: int) -> Any:
-    """Read the body of the present request; None if it is no JSON.  What does not arrive in time gets status 400."""
-    request.max_content_length = most
-    try:
-        return request.get_json(silent=True)
-    except RecursionError:
-        abort(400, "the request has too many lists within one another")
 
 
 class BoundedServer(ThreadedWSGIServer):

@@ -110,7 +110,6 @@ class Project:
         except BaseException:
             self._log.close()
             raise
-        self._elsewhere: set[str] = set()  # trees that `learn` was given
         self._renewal: threading.Thread | None = None
         self._late: list[str] = []  # trees that were accepted while a new start was trained
 
@@ -187,32 +186,6 @@ class Project:
             (found,) = self.bench.suggest([item.words])
             item.errors = found.expected_errors
             return (found.tree if item.number is None else self._tree(item)), found
-
-    def parse(self, sentences: Sequence[Sequence[str]]) -> list[Suggestion]:
-        """Suggest trees for sentences that need not belong to the project."""
-        with self._lock:
-            return self.bench.suggest(list(map(words_as_read, sentences)))
-
-    def learn(self, trees: Mapping[str, Phrase]) -> None:
-        """Let the parser learn trees that another program keeps, in the place of those of the last call.
-
-        trees: the trees by names; they are not written to the project's files.
-        Raises ValueError for a tree that brackets cannot hold, or that has no words; then nothing is learnt."""
-        named = {f"elsewhere {name}": as_read(tree) for name, tree in trees.items()}
-        for tree in named.values():
-            if clean(tree) is None:
-                raise ValueError(f"the tree {tree.bracketed():.80} has no words, but empty elements alone; remove it")
-        with self._lock:
-            for name in sorted(self._elsewhere - named.keys()):
-                self.bench.remove(name)
-            for name, tree in named.items():
-                if name not in self._elsewhere:
-                    self.bench.add(name, tree)
-                elif self.bench.trees[name] != tree:
-                    self.bench.replace(name, tree)
-            self._late += sorted(self._elsewhere | named.keys())
-            self._elsewhere = {*named}
-            self._renew_if_old()
 
     def next(self, after: int, order: Order = "file") -> int | None:
         """Find the next sentence that waits; None if none does.
@@ -369,11 +342,11 @@ class Project:
             assert bench.model is not None  # made here, and not when the next sentence is shown
             with self._lock:
                 for name in dict.fromkeys(self._late):
-                    tree = self.bench.trees.get(name)
-                    if name in bench.trees and bench.trees[name] != tree:
-                        bench.remove(name)
-                    if tree is not None and name not in bench.trees:
+                    tree = self.bench.trees[name]
+                    if name not in bench.trees:
                         bench.add(name, tree)
+                    elif bench.trees[name] != tree:
+                        bench.replace(name, tree)
                 self.bench = bench
             self.rank()
 

@@ -8,7 +8,6 @@
 | GET /api/next?after=N | the next sentence that waits |
 | POST /api/sentences/N {"tree": ..., "version": ...} | accepts a tree in the place of the version that was shown |
 | GET /api/agreement | the agreement with another annotator |
-| POST /inception/TOKEN/predict, /inception/TOKEN/train | those of INCEpTION; see `inception` |
 
 A tree is a nested list: `["S", ["NN", "dogs"], ["VB", "bark"]]`.  A request must have the token of the server, as
 `?token=TOKEN` or in the header `Authorization: Bearer TOKEN`, since every user of a computer can connect to its
@@ -26,7 +25,6 @@ from reprlib import repr as shortened
 from typing import Any
 
 from spectral_latent.constituency import Phrase
-from spectral_latent_annotate._inception import add_routes
 from spectral_latent_annotate._project import ChangedError, Order, Project
 
 _LARGEST = 1 << 22  # bytes of a request
@@ -52,8 +50,6 @@ def create_app(
     from flask import Flask, Response, abort, jsonify, request
     from werkzeug.exceptions import HTTPException
 
-    from spectral_latent_annotate._connections import read_json
-
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = _LARGEST
     hosts = {f"{name}:{port}" for name in (LOOPBACK, "localhost")}
@@ -72,9 +68,9 @@ def create_app(
             abort(415, "send JSON, with the header Content-Type: application/json")
 
     def given_token() -> str:
-        """Return the token of a request: in its path, its query or its header."""
+        """Return the token of a request: in its query or its header."""
         _, _, of_header = request.headers.get("Authorization", "").partition(" ")
-        return (request.view_args or {}).get("token") or request.args.get("token") or of_header
+        return request.args.get("token") or of_header
 
     @app.after_request
     def protect(response: Response) -> Response:
@@ -150,7 +146,10 @@ def create_app(
     def accept(at: str) -> tuple[Response, int]:
         """Accept a tree."""
         number = number_in(at, 404)
-        given = read_json(_LARGEST)
+        try:
+            given = request.get_json(silent=True)
+        except RecursionError:
+            abort(400, "the request has too many lists within one another")
         if not isinstance(given, dict) or "tree" not in given:
             abort(400, 'the request has no tree; send {"tree": ["S", ["NN", "dogs"]]}')
         version = given.get("version")
@@ -179,7 +178,6 @@ def create_app(
         except (ValueError, OSError) as error:
             abort(400, str(error))
 
-    add_routes(app, project)
     return app
 
 

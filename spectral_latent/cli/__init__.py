@@ -3,6 +3,7 @@
 Packages on top make commands of their own from the same parts.
 """
 
+from spectral_latent._texts import counted
 from spectral_latent.cli.answers import asks_for_json
 from spectral_latent.cli.command import CommandGroup, main, run
 from spectral_latent.cli.models import load_for
@@ -41,6 +42,7 @@ __all__ = [
     "Sources",
     "Value",
     "asks_for_json",
+    "counted",
     "load_for",
     "main",
     "message",

@@ -9,6 +9,7 @@ from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from spectral_latent._texts import counted
 from spectral_latent.cli.outputs import bar, message, results
 from spectral_latent.cli.sentences import Input, InputSentence
 from spectral_latent.kinds import usual_kind
@@ -100,8 +101,6 @@ def write_answers(
     """Write the answers of an input, to standard output or to a file, which appears whole or not at all.
 
     header: the names of columns, which stand before the first answer if there is one."""
-    from spectral_latent._options import counted
-
     n_sentences = n_words = n_fallbacks = 0
     with results(output) as write:
         for sentence, answer in found:
@@ -120,8 +119,6 @@ def write_answers(
 def warn_of_unknown_tags(parser: ConstituencyModel | DependencyModel, unknown: Counter[str]) -> None:
     """Give a warning if words have tags that a parser does not know."""
     if unknown:
-        from spectral_latent._options import counted
-
         own = ", ".join(parser.tags[:_NAMED])
         names = ", ".join(name for name, _ in unknown.most_common(_NAMED))
         column = f"{parser.options.tags} " if usual_kind(parser.kind) == "dependency" else ""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from spectral_latent._texts import printable
+from spectral_latent._texts import counted, printable
 from spectral_latent.cli.models import load_for, record_of
 from spectral_latent.cli.options import AsJson, Command, Count, Value
 from spectral_latent.cli.outputs import message
@@ -80,7 +80,6 @@ def _list_ready_models(as_json: bool) -> None:
 
 def _descriptions(file: str) -> tuple[dict[str, Any], dict[str, str]]:
     """Read the description of a model, and its summary."""
-    from spectral_latent._options import counted
     from spectral_latent.files import open_model
     from spectral_latent.kinds import make_model
     from spectral_latent.ready import find_model, ready_models
@@ -173,7 +172,6 @@ def _hint(symbol: str, symbols: Sequence[str]) -> str:
 
 def _paragraph(parts: _Parts, spectrum: Sequence[float]) -> Iterator[str]:
     """Write the states or directions of a symbol."""
-    from spectral_latent._options import counted
     from spectral_latent.inspection import Described
 
     unit = "state" if isinstance(parts[0], Described) else "direction"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
+from spectral_latent._texts import counted
 from spectral_latent.cli.options import option_name
 from spectral_latent.cli.outputs import bar, message, shows_progress, table
 from spectral_latent.kinds import find_kind
@@ -64,8 +65,6 @@ class Run:
         if not all(0 <= weight < math.inf for weight in weights):
             raise click.UsageError("a --weight is not a finite number of at least 0")
         if len(weights) != len(self.sources):
-            from spectral_latent._options import counted
-
             times, sources = counted(len(weights), "time"), counted(len(self.sources), "source")
             raise click.UsageError(f"--weight is given {times} for {sources}; give one for each source")
         if not any(weights):
@@ -104,8 +103,6 @@ class Run:
     @property
     def counted(self) -> str:
         """The number of examples that were read, with their name."""
-        from spectral_latent._options import counted
-
         return counted(self._n_examples, self.kind.removesuffix("s"))
 
     def listener(self, progress: Progress) -> None:
@@ -116,8 +113,6 @@ class Run:
             self._line = ProgressLine()
         self._tell_changes()
         if progress.lowered:
-            from spectral_latent._options import counted
-
             self.end()
             lowered = counted(len(progress.lowered), "symbol")
             message(f"Fewer states for {lowered}, whose further singular values are too small")
