@@ -17,14 +17,14 @@ from spectral_latent.constituency.conversion import (
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.tree import Phrase
-from spectral_latent.estimation import Columns, Shard, read_treebanks
+from spectral_latent.estimation import Columns, Formalism, Shard, read_treebanks
 from spectral_latent.grammar import Training, prepare_grammar, spelling_of
 from spectral_latent.lexicon import Lexicon, WordCounts
 from spectral_latent.model import check_trees
 from spectral_latent.trees import FloatArray, Vocabulary
 
 
-class _PhraseFormalism:
+class _PhraseFormalism(Formalism[Phrase]):
     """The conversion of cleaned phrases by one binarisation, with one set of features (`estimation.Formalism`).
 
     removes_functions: whether to remove function labels from the phrases.
@@ -58,10 +58,6 @@ class _PhraseFormalism:
         self.words.append(WordCounts.of(trees.symbol[leaf], trees.terminal[leaf], opens, times))
         last = np.array([self._last_labels.add(symbol.last) for symbol in self.symbols], dtype=np.int64)
         return Shard.of(trees, compute_constituency_features(converted, last, self.features), weight).columns
-
-    def shard(self, columns: Columns) -> Shard:
-        """Make a shard from s-trees and features."""
-        return Shard(columns)
 
 
 def prepare(

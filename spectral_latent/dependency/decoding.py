@@ -47,28 +47,8 @@ class ArcForest(NamedTuple):
     @staticmethod
     def join(of_sentences: Sequence[ArcForest]) -> ArcForest:
         """Join the forests of sentences, which have one component each; words keep their numbers."""
-        forests = [each.forest for each in of_sentences]
-        n_items = np.array([forest.n_items for forest in forests])
-        n_edges = np.array([forest.n_edges for forest in forests])
-        item, edge = (np.append(0, np.cumsum(sizes[:-1])) for sizes in (n_items, n_edges))
-
-        def children(name: str) -> IntArray:
-            """Join a column of children, (E,), with the numbers of the joined items."""
-            column = np.concatenate([getattr(forest, name) for forest in forests])
-            return np.where(column < 0, column, column + np.repeat(item, n_edges))
-
-        n_roots = np.array([len(forest.root) for forest in forests])
-        start = np.concatenate([forest.start[:-1] for forest in forests])
-        joined = Forest(
-            np.concatenate([forest.symbol for forest in forests]),
-            np.append(start + np.repeat(edge, n_items), n_edges.sum()),
-            np.concatenate([forest.rule for forest in forests]),
-            children("left"),
-            children("right"),
-            np.concatenate([forest.root for forest in forests]) + np.repeat(item, n_roots),
-            np.repeat(np.arange(len(forests)), n_roots),
-        )
         columns = [[each.governor, each.dependant, each.head] for each in of_sentences]
+        joined = Forest.join([each.forest for each in of_sentences])
         return ArcForest(joined, *map(np.concatenate, zip(*columns, strict=True)))
 
 

@@ -20,7 +20,7 @@ from spectral_latent.dependency.grammar import DependencyGrammar
 from spectral_latent.dependency.options import DependencyOptions, check_together
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.tree import DependencySentence, TagColumn, choose_column, with_all_tags
-from spectral_latent.estimation import Columns, Shard, read_treebanks
+from spectral_latent.estimation import Columns, Formalism, Shard, read_treebanks
 from spectral_latent.grammar import Training, prepare_grammar, spelling_of
 from spectral_latent.lexicon import Lexicon, WordCounts
 from spectral_latent.model import check_trees
@@ -39,7 +39,7 @@ class LabelledTrees(NamedTuple):
         return RelationModel.learn_from(self.trees, options, weights=self.weights)
 
 
-class _DependencyFormalism:
+class _DependencyFormalism(Formalism[DependencySentence]):
     """The conversion of dependency trees by one attachment (`estimation.Formalism`).
 
     symbols: the symbols in the order of their numbers.
@@ -84,10 +84,6 @@ class _DependencyFormalism:
             self.arcs.trees.extend(sentence._replace(comments=(), ranges=()) for sentence in sentences)
             self.arcs.weights.extend(weight.tolist())
         return Shard.of(converted.over(word), features, weight).columns
-
-    def shard(self, columns: Columns) -> Shard:
-        """Make a shard from s-trees and features."""
-        return Shard(columns)
 
 
 def prepare(

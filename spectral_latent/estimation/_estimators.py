@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 from functools import reduce
 from itertools import chain
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -39,8 +39,6 @@ from spectral_latent.estimation.ranks import find_ranks
 from spectral_latent.files.operators import round_digits
 from spectral_latent.operators import Counts, ObservableOperators, Tensor, Tensors, low_rank_tensor
 from spectral_latent.trees import FloatArray, Rules
-
-Chain = TypeVar("Chain", covariant=True)
 
 _LARGEST = 1e12  # no sound estimate comes near; beyond it a singular value was divided by that should not have been
 _OBJECTIVE_DIGITS = 32  # binary digits of the stored objective
@@ -133,19 +131,6 @@ def spectral_moments(treebank: Treebank, projection: Projection, jobs: int | Non
     return reduce(Moments.__add__, moments_of_shards)
 
 
-class ChainStart(Protocol[Chain]):
-    """Makes models of chains, in which an emission has the state of its position, from which EM may start."""
-
-    def of_clusters(self, clusters: NodeClusters) -> Chain:
-        """Make a model whose states are clusters of nodes."""
-
-    def of_operators(self, operators: ObservableOperators) -> Chain:
-        """Make a model of the rules of chains, whose emissions have states of their own."""
-
-    def random(self, n_states: int, seed: int) -> Chain:
-        """Draw a model."""
-
-
 def _reduce(tensors: Sequence[Tensor], rank: int) -> list[Tensor]:
     """Reduce some tensors to at most `rank` terms."""
     return [low_rank_tensor(tensor, rank) for tensor in tensors]
@@ -179,10 +164,6 @@ class Estimator(Options, ABC):
     def states(self) -> Estimator:
         """The estimator that finds the states: this one, or the start of EM."""
         return self
-
-    def start_chain(self, treebank: Treebank, start: ChainStart[Chain], jobs: int | None, listener: Listener) -> Chain:
-        """Make the first model of EM on chains: of the operators that `fit` estimates, if nothing else is known."""
-        return start.of_operators(estimate(treebank, self, jobs=jobs, listener=listener).operators)
 
     def setting_names(self) -> set[str]:
         """List the names of the settings of this estimator and of its start."""
@@ -270,18 +251,14 @@ class CountsEstimator(StateOptions, Estimator):
 class Clusters(CountsEstimator, ProjectionOptions):
     """States are clusters of the projections of nodes, which are cut across their principal directions."""
 
-    def _clusters(self, treebank: Treebank, jobs: int | None, listener: Listener) -> NodeClusters:
+    def find(self, treebank: Treebank, jobs: int | None, listener: Listener) -> NodeClusters:
         """Find the clusters of nodes."""
         return NodeClusters.learn(treebank, Projection.learn(treebank.shards, self, jobs, listener), jobs)
 
     def count(self, treebank: Treebank, jobs: int | None, listener: Listener) -> tuple[Counts, FloatArray | None]:
         """Count rules with clusters of nodes as states."""
-        clusters = self._clusters(treebank, jobs, listener)
+        clusters = self.find(treebank, jobs, listener)
         return cluster_counts(treebank, clusters, self.rank, jobs), clusters.projection.singular_values
-
-    def start_chain(self, treebank: Treebank, start: ChainStart[Chain], jobs: int | None, listener: Listener) -> Chain:
-        """Make the first model of EM on chains, whose states are the clusters."""
-        return start.of_clusters(self._clusters(treebank, jobs, listener))
 
 
 @dataclass(frozen=True)
@@ -321,10 +298,6 @@ class Random(CountsEstimator):
         states = np.array([states_for(count, self.n_states) for count in observed.symbol.tolist()], dtype=np.int64)
         return random_counts(observed, states, self.rank, self.seed), None
 
-    def start_chain(self, _treebank: Treebank, start: ChainStart[Chain], *_: Any) -> Chain:
-        """Draw the first model of EM on chains."""
-        return start.random(self.n_states, self.seed)
-
 
 @dataclass(frozen=True)
 class EM(Estimator):
@@ -347,10 +320,6 @@ class EM(Estimator):
     def states(self) -> CountsEstimator:
         """The estimator that finds the states."""
         return self.start
-
-    def start_chain(self, treebank: Treebank, start: ChainStart[Chain], jobs: int | None, listener: Listener) -> Chain:
-        """Make the first model of EM on chains, as the estimator of the states does."""
-        return self.start.start_chain(treebank, start, jobs, listener)
 
     def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Estimate:
         """Estimate probabilities from the expected counts at the end of EM.

@@ -268,15 +268,9 @@ def common_factor(tensors: FloatArray, seed: int = 0) -> FloatArray:
     return _fit(tensors, best, _ROUNDS).first
 
 
-def _means(moments: Moments, a: int) -> tuple[FloatArray, FloatArray]:
-    """Compute ȳ and z̄ of symbol a, both (m,)."""
-    m = moments.states[a]
-    return moments.inside[a, 1 : m + 1] / moments.count[a], moments.outside[a, 1 : m + 1] / moments.count[a]
-
-
 def _maps(basis: FloatArray, moments: Moments, a: int) -> StateMaps | None:
     """Make the maps of symbol a from its basis (m, m), with columns of any length; None if shares are too negative."""
-    y, z = _means(moments, a)
+    z, y = moments.means_of(a, a)
     length = z @ basis
     if not np.isfinite(basis).all() or (np.abs(length) <= TINY).any():
         return None

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from numbers import Real
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -255,10 +255,13 @@ class Formalism(Protocol[ItemIn]):
     def shard(self, columns: Columns) -> TreebankShard:
         """Make a shard from the arrays of some objects; it is called after all objects are read.
 
+        By default, the arrays are those of a `Shard`.
+
         columns: the arrays that `columns` returned for one shard."""
+        return Shard(columns)
 
 
-class TreeReader(Generic[Item]):
+class TreeReader(Formalism[Item]):
     """A formalism whose nodes have the features of the core alone (`inside_templates`, `outside_templates`).
 
     trees: the function that makes the s-trees of objects.
@@ -286,10 +289,6 @@ class TreeReader(Generic[Item]):
         trees = self._trees(items)
         return Shard.of(trees, FeatureColumns.of(inside_templates(trees), outside_templates(trees)), weight).columns
 
-    def shard(self, columns: Columns) -> TreebankShard:
-        """Make a shard of the s-trees and features."""
-        return Shard(columns)
-
 
 def read_treebanks(
     items: Iterable[Item],
@@ -310,14 +309,13 @@ def read_treebanks(
 
     >>> from spectral_latent.estimation import FeatureColumns, Shard
     >>> from spectral_latent.trees import SkeletalTrees
-    >>> class Numbers:
+    >>> class Numbers(Formalism[int]):
     ...     "Trees of one node, which observes a number."
     ...     def n_nodes(self, number): return 1
     ...     def columns(self, numbers, weight):
     ...         n, none = len(numbers), [-1] * len(numbers)
     ...         trees = SkeletalTrees.of([0] * n, left=none, right=none, terminal=numbers, root=range(n))
     ...         return Shard.of(trees, FeatureColumns.of({"a": trees.symbol}, {"b": trees.symbol}), weight).columns
-    ...     def shard(self, columns): return Shard(columns)
     >>> (treebank,) = read_treebanks([7, 8, 7], [Numbers()], weights=[1, 1, 0.5])
     >>> treebank.counts.rules.leaf.tolist(), treebank.counts.leaf.ravel()
     ([[0, 7], [0, 8]], array([1.5, 1. ]))

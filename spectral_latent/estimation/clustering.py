@@ -140,11 +140,9 @@ def _nearest(points: FloatArray, centres: FloatArray) -> IntArray:
     return np.asarray(_relative_distances(points, centres).argmin(axis=1), dtype=np.int64)
 
 
-class _Cut(NamedTuple):
-    """The best cut of a cluster across its principal direction."""
-
-    gain: float  # by how much it lowers the sum of squared distances from centres; 0 if all points are equal
-    is_above: BoolArray  # (n,) which points lie above it
+# The best cut of a cluster across its principal direction: by how much it lowers the sum of squared distances from
+# centres, 0 if all points are equal; and which points (n,) lie above it.
+_Cut = tuple[float, BoolArray]
 
 
 def _centre(rows: IntArray, points: FloatArray, weight: FloatArray) -> FloatArray:
@@ -174,7 +172,7 @@ def _best_cut(rows: IntArray, centre: FloatArray, points: FloatArray, weight: Fl
     at = int(gain.argmax())
     is_above = np.zeros(len(rows), dtype=np.bool_)
     is_above[order[at + 1 :]] = True
-    return _Cut(float(gain[at]), is_above)
+    return float(gain[at]), is_above
 
 
 def _bisect(points: FloatArray, weight: FloatArray, k: int) -> FloatArray:
@@ -187,7 +185,7 @@ def _bisect(points: FloatArray, weight: FloatArray, k: int) -> FloatArray:
         for at in range(len(rows)):
             if at not in cuts:
                 cuts[at] = _best_cut(rows[at], centres[at], points, weight)
-        at = max(range(len(rows)), key=lambda number: cuts[number].gain)
+        at = max(range(len(rows)), key=lambda number: cuts[number][0])
         gain, is_above = cuts.pop(at)
         if gain <= least:
             break

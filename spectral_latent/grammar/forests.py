@@ -44,29 +44,11 @@ class SpanForest(NamedTuple):
         if len(sentences) == 1:
             return sentences[0] or _NO_TREE
         parts = [part or _NO_TREE for part in sentences]
+        first = np.concatenate([_NONE, *(part.first for part in parts)])
+        end = np.concatenate([_NONE, *(part.end for part in parts)])
         n_items = np.array([len(part.first) for part in parts], dtype=np.int64)
-        n_edges = np.array([part.forest.n_edges for part in parts], dtype=np.int64)
-        n_roots = np.array([len(part.forest.root) for part in parts], dtype=np.int64)
-        symbol, _, rule, left, right, root = (_joined([part.forest[at] for part in parts]) for at in range(6))
-        edge = _joined([part.forest.start[:-1] for part in parts]) + np.repeat(np.cumsum(n_edges) - n_edges, n_items)
-        item_before = np.cumsum(n_items) - n_items
-        below = np.repeat(item_before, n_edges)
-        forest = Forest(
-            symbol,
-            np.append(edge, len(rule)),
-            rule,
-            np.where(left < 0, -1, left + below),
-            np.where(right < 0, -1, right + below),
-            root + np.repeat(item_before, n_roots),
-            np.repeat(np.arange(len(parts)), n_roots),
-        )
-        first, end = _joined([part.first for part in parts]), _joined([part.end for part in parts])
-        return SpanForest(forest, first, end, np.repeat(np.arange(len(parts)), n_items))
-
-
-def _joined(columns: Sequence[IntArray]) -> IntArray:
-    """Join columns, of which there may be none."""
-    return np.concatenate([_NONE, *columns])
+        sentence = np.repeat(np.arange(len(parts)), n_items)
+        return SpanForest(Forest.join([part.forest for part in parts]), first, end, sentence)
 
 
 _NONE = np.zeros(0, dtype=np.int64)

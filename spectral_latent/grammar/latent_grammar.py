@@ -24,7 +24,7 @@ from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, Neighbo
 from spectral_latent.grammar._inside_chart import LimitError
 from spectral_latent.grammar.forests import Charts, SentenceGrammar, SpanForest, prune_chart
 from spectral_latent.grammar.options import GrammarOptions, Limits
-from spectral_latent.grammar.prefixes import Items, LatentPrefixes, prefix_forest
+from spectral_latent.grammar.prefixes import LatentPrefixes, prefix_forest
 from spectral_latent.inference import LeftCorners
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.lexicon import EmissionSmoothing, Lexicon, SpellingModel, WordCounts, WordEncoder
@@ -353,7 +353,7 @@ class LatentGrammar(
         deadline = limits.deadline
         threshold = self.options.threshold * _WIDER
 
-        def find(kept: Items | None = None) -> LatentPrefixes:
+        def find(kept: SpanForest | None = None) -> LatentPrefixes:
             """Find the prefixes, with some items kept."""
             spans = prefix_forest(grammar, coarse, leaves, threshold, limits.items, deadline, kept)
             return LatentPrefixes.compute(operators, latent, leaves, spans)
@@ -362,8 +362,7 @@ class LatentGrammar(
             self._check_length(len(words))
             prefixes = find()
             if not prefixes.is_whole:
-                forest, first, end, _ = self.charts([words], tags).joined()
-                prefixes = find(Items(forest.symbol, first, end))
+                prefixes = find(self.charts([words], tags).joined())
         except LimitError as error:
             warnings.warn(f"{error}, and has no surprisal; divide the sentence, or raise the limit", RuntimeWarning, 3)
             return None

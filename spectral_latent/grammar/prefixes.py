@@ -23,6 +23,7 @@ import numpy as np
 from spectral_latent._compiled import ZERO, compiled, with_room
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar._inside_chart import LimitError
+from spectral_latent.grammar.forests import SpanForest
 from spectral_latent.inference import LeftCorners, inside
 from spectral_latent.model.surprisal import NextWords, Prefixes
 from spectral_latent.operators import ObservableOperators
@@ -41,14 +42,6 @@ class PrefixForest(NamedTuple):
     first: IntArray
     end_ptr: IntArray
     scale: FloatArray
-
-
-class Items(NamedTuple):
-    """I symbols over words first ... end - 1 each; all columns are (I,)."""
-
-    symbol: IntArray
-    first: IntArray
-    end: IntArray
 
 
 class _Chart(NamedTuple):
@@ -141,9 +134,9 @@ def prefix_forest(
     threshold: float,
     most: int,
     deadline: float = math.inf,
-    kept: Items | None = None,
+    kept: SpanForest | None = None,
 ) -> PrefixForest:
-    """Build the forest of the items that are likely given the words before their end.
+    """Build the forest of the items that are likely given the words before their end, and of those that are kept.
 
     The forest ends before the first word that has probability 0 after the words before it."""
     n = len(leaves.start) - 1
@@ -172,7 +165,7 @@ def prefix_forest(
         if kept is not None:
             of_column = kept.end == j + 1
             is_kept[:] = False
-            is_kept[kept.first[of_column], kept.symbol[of_column]] = True
+            is_kept[kept.first[of_column], kept.forest.symbol[of_column]] = True
         binary, size = _add_column(grammar, chart, end_ptr, j, forward[:, :, 0], threshold, is_kept, scores, item_of)
         if size > most:
             raise LimitError(f"the chart of {n} words under {n_symbols} symbols has more than {most} items")

@@ -10,6 +10,7 @@ import numpy as np
 from spectral_latent.estimation import (
     Columns,
     FeatureColumns,
+    Formalism,
     Shard,
     hash_columns,
     inside_templates,
@@ -98,7 +99,7 @@ def _are_nodes(encoded: GraphTrees) -> BoolArray:
     return np.array([symbol.part == "node" for symbol in encoded.symbols], dtype=bool)[encoded.trees.symbol]
 
 
-class GraphFormalism:
+class GraphFormalism(Formalism["nx.DiGraph"]):
     """The conversion of graphs (`estimation.Formalism`), with the features of `neighbourhoods` and given features.
 
     inside_features: functions of the user that describe a node and the nodes below it, by name.
@@ -140,7 +141,3 @@ class GraphFormalism:
         for name, given in self._outside.items():
             outside_columns[f"given: {name}"] = _numbers_of(name, *given, graphs, encoded, first)[whole]
         return Shard.of(trees, FeatureColumns.of(inside_columns, outside_columns), weight).columns
-
-    def shard(self, columns: Columns) -> Shard:
-        """Make a shard of the s-trees and features."""
-        return Shard(columns)

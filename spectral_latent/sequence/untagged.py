@@ -22,6 +22,7 @@ from spectral_latent._options import given_or
 from spectral_latent.estimation import (
     EM,
     SHARD_NODES,
+    Clusters,
     Estimate,
     EstimationError,
     Estimator,
@@ -279,38 +280,29 @@ def _state_counts(shard: TreebankShard, clusters: NodeClusters, n_symbols: int) 
     return ChainCounts.of_states(sequences, state, n_symbols, int(clusters.states[1]))
 
 
-@dataclass(frozen=True)
-class _ChainStart:
-    """Makes the hidden Markov models from which EM starts (`estimation.ChainStart`).
-
-    pseudo: the pseudo-count of every parameter of a model whose states are clusters."""
-
-    treebank: Treebank
-    n_symbols: int
-    pseudo: float
-    jobs: int | None
-
-    def of_clusters(self, clusters: NodeClusters) -> HiddenMarkov:
-        """Count the clusters of positions."""
-        counts = parallel_map(_state_counts, self.treebank.shards, self.jobs, clusters, self.n_symbols)
-        return reduce(ChainCounts.__add__, counts).model(self.pseudo)
-
-    def of_operators(self, operators: ObservableOperators) -> HiddenMarkov:
-        """Sum out the states of emissions."""
-        return HiddenMarkov.of_tree_model(operators, self.n_symbols, _LEAST)
-
-    def random(self, n_states: int, seed: int) -> HiddenMarkov:
-        """Draw a model near the frequencies of observations."""
-        observed = _observed(self.treebank, self.n_symbols)
-        return HiddenMarkov.random(observed, self.treebank.counts.n_trees, n_states, seed)
-
-
 def _observed(treebank: Treebank, n_symbols: int) -> FloatArray:
     """Count each observation (n,)."""
     counts = treebank.counts
     observed = np.zeros(n_symbols)
     observed[counts.rules.leaf[:, 1]] = counts.leaf[:, 0]
     return observed
+
+
+def _first_model(
+    treebank: Treebank, estimator: Estimator, n_symbols: int, jobs: int | None, listener: Listener
+) -> HiddenMarkov:
+    """Make a model of clusters of positions, draw one, or make one of estimated operators, as the estimator says."""
+    states = estimator.states
+    if isinstance(states, Random):
+        observed = _observed(treebank, n_symbols)
+        return HiddenMarkov.random(observed, treebank.counts.n_trees, states.n_states, states.seed)
+    if isinstance(states, Clusters):
+        clusters = states.find(treebank, jobs, listener)
+        counts = parallel_map(_state_counts, treebank.shards, jobs, clusters, n_symbols)
+        pseudo = estimator.state_smoothing if isinstance(estimator, EM) else 0.0
+        return reduce(ChainCounts.__add__, counts).model(pseudo)
+    operators = estimate(treebank, states, jobs=jobs, listener=listener).operators
+    return HiddenMarkov.of_tree_model(operators, n_symbols, _LEAST)
 
 
 def _hidden_markov(
@@ -324,8 +316,7 @@ def _hidden_markov(
     """Learn the probabilities of a hidden Markov model as the estimator does, and by EM if the estimator has it."""
     estimator = options.estimator
     seen = replace(treebank, priors=Priors(rules=treebank.priors.rules))  # only observations that were seen
-    pseudo = estimator.state_smoothing if isinstance(estimator, EM) else 0.0
-    first = estimator.start_chain(seen, _ChainStart(seen, n_symbols, pseudo, jobs), jobs, listener)
+    first = _first_model(seen, estimator, n_symbols, jobs, listener)
     if not isinstance(estimator, EM):
         return first, (), ()
     return _climb([first], sequences, treebank, n_symbols, options, jobs=jobs, listener=listener)

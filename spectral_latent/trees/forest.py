@@ -5,7 +5,7 @@ A chart, a trellis and a single s-tree are all forests; an s-tree is a forest wi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +55,28 @@ class Forest(NamedTuple):
             right=trees.right,
             root=trees.root,
             component=np.arange(len(trees.root)),
+        )
+
+    @staticmethod
+    def join(forests: Sequence[Forest]) -> Forest:
+        """Join forests of one component each, which get the numbers 0, 1, ...; there may be none."""
+        none = np.zeros(0, dtype=np.int64)
+        columns = ([none, *(forest[at] for forest in forests)] for at in (0, 2, 3, 4, 5))
+        symbol, rule, left, right, root = map(np.concatenate, columns)
+        n_items, n_edges, n_roots = (
+            np.array([len(forest[at]) for forest in forests], dtype=np.int64) for at in (0, 2, 5)
+        )
+        item_before, edge_before = np.cumsum(n_items) - n_items, np.cumsum(n_edges) - n_edges
+        start = np.concatenate([none, *(forest.start[:-1] for forest in forests)]) + np.repeat(edge_before, n_items)
+        below = np.repeat(item_before, n_edges)
+        return Forest(
+            symbol,
+            np.append(start, len(rule)),
+            rule,
+            np.where(left < 0, -1, left + below),
+            np.where(right < 0, -1, right + below),
+            root + np.repeat(item_before, n_roots),
+            np.repeat(np.arange(len(forests)), n_roots),
         )
 
     @property
