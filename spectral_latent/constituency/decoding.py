@@ -51,61 +51,44 @@ def _extend(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, n_
     return n_edges
 
 
-@compiled
-def _sort_by_cell(
-    sentence: IntArray,
-    begin: IntArray,
-    end: IntArray,
-    start: IntArray,
-    of_sentence: IntArray,
-    of_cell: IntArray,
-    last: IntArray,
-    order: IntArray,
-) -> None:
-    """Sort constituents by cell.
+class _Cells(NamedTuple):
+    """The constituents of T sentences, cell by cell.
 
-    sentence, begin, end: (K,) the constituents of T sentences.
     start: (T + 1,) the first word of each sentence, and the number of all words.
-    of_sentence: (T + 1,) zeros; gets the first cell of each sentence, and the number of all cells, as in `_build`.
-    of_cell: (C + 2,) zeros; gets the first constituent of each cell, as in `_build`.
-    last: (n,) gets the largest end of the constituents of two words or more that begin at each word; -1 without any.
-    order: (K,) gets the numbers of the constituents in the order of cells."""
-    n_sentences = len(start) - 1
-    # Mark the sentences that have a constituent over all of their words; others have no tree, and get no cells.
-    for k in range(len(sentence)):
-        n = start[sentence[k] + 1] - start[sentence[k]]
-        if end[k] - begin[k] == n:
-            of_sentence[sentence[k] + 1] = n * n
-    for at in range(n_sentences):
-        of_sentence[at + 1] += of_sentence[at]
-    # Count the constituents of cell c in of_cell[c + 2].  After the sums, of_cell[c + 1] is the place of the first one;
-    # it moves on with each constituent, and is the place after the last one in the end.
-    last[:] = -1
-    for k in range(len(sentence)):
-        at = sentence[k]
-        n = start[at + 1] - start[at]
-        if of_sentence[at + 1] > of_sentence[at]:
-            of_cell[of_sentence[at] + (end[k] - begin[k] - 1) * n + begin[k] + 2] += 1
-        if end[k] - begin[k] > 1:
-            last[start[at] + begin[k]] = max(last[start[at] + begin[k]], start[at] + end[k])
-    for cell in range(of_sentence[n_sentences]):
-        of_cell[cell + 2] += of_cell[cell + 1]
-    for k in range(len(sentence)):
-        at = sentence[k]
-        n = start[at + 1] - start[at]
-        if of_sentence[at + 1] > of_sentence[at]:
-            cell = of_sentence[at] + (end[k] - begin[k] - 1) * n + begin[k]
-            order[of_cell[cell + 1]] = k
-            of_cell[cell + 1] += 1
+    of_sentence: (T + 1,) the first cell of each sentence, and the number C of all cells.  In a sentence of n words, the
+    cell (i, j) is number (j - i - 1) n + i, so that short spans come first; numbers with j > n are not used.
+    of_cell: (C + 1,) the constituents of cell c are those from of_cell[c] to of_cell[c+1] - 1 in `order`.
+    last: (n,) the largest end of the constituents of two words or more that begin at each word; -1 if there are none.
+    order: (K,) the numbers of the constituents."""
+
+    start: IntArray
+    of_sentence: IntArray
+    of_cell: IntArray
+    last: IntArray
+    order: IntArray
+
+    @staticmethod
+    def of(constituents: Parts, start: IntArray) -> _Cells:
+        """Sort constituents by cell."""
+        sentence, begin, end, _, _ = constituents
+        n, width = np.diff(start), end - begin
+        # A sentence without a constituent over all of its words has no tree, and gets no cells.
+        has_tree = np.zeros(len(n), dtype=np.bool_)
+        has_tree[sentence[width == n[sentence]]] = True
+        of_sentence = np.append(0, np.cumsum(np.where(has_tree, n * n, 0)))
+        cell = of_sentence[sentence] + (width - 1) * n[sentence] + begin
+        known = np.flatnonzero(has_tree[sentence])
+        order = known[np.argsort(cell[known], kind="stable")]
+        of_cell = np.append(0, np.cumsum(np.bincount(cell[known], minlength=of_sentence[-1])))
+        last = np.full(start[-1], -1)
+        is_long = width > 1
+        np.maximum.at(last, (start[sentence] + begin)[is_long], (start[sentence] + end)[is_long])
+        return _Cells(start, of_sentence, of_cell, last, order)
 
 
 @compiled
 def _build(
-    start: IntArray,
-    of_sentence: IntArray,
-    of_cell: IntArray,
-    last: IntArray,
-    order: IntArray,
+    cells: _Cells,
     chain: IntArray,
     gain: FloatArray,
     phrase: IntArray,
@@ -119,12 +102,6 @@ def _build(
 ) -> tuple[int, int, int]:
     """Build the items and edges of the cells from number `done` on, until a cell may need more edges than fit.
 
-    start: (T + 1,) the first word of each of T sentences, and the number of all words.
-    of_sentence: (T + 1,) the first cell of each sentence, and the number C of all cells.  In a sentence of n words, the
-    cell (i, j) is number (j - i - 1) n + i, so that short spans come first; numbers with j > n are not used.
-    of_cell: (C + 2,) the constituents of cell c are those from of_cell[c] to of_cell[c+1] - 1 in `order`.
-    last: (n,) the largest end of the constituents of two words or more that begin at each word; -1 if there are none.
-    order: (K,) the numbers of the constituents, cell by cell.
     chain: (K,) the chain of labels of each constituent.
     gain: (K,) the gain of each constituent.
     phrase: (n + 1, n + 1) gets the item of any phrase over the words i ... j-1 of a sentence of up to n words, or -1.
@@ -134,6 +111,7 @@ def _build(
     edges: (2, E) the left and right child of each edge; the first `n_edges` are in use.
     weight: (E,) the gain of the constituent that each edge derives, 0 for other items.
     Returns the number of finished cells, of items in use and of edges in use."""
+    start, of_sentence, of_cell, last, order = cells
     for sentence in range(len(start) - 1):
         word = start[sentence]
         n = start[sentence + 1] - word
@@ -278,31 +256,28 @@ def build_bracketings(constituents: Parts, gain: FloatArray, start: IntArray) ->
 
     gain: (K,) the gain of each constituent.
     start: (T + 1,) the first word of each sentence, and the number of all words."""
-    sentence, begin, end, chain, _ = constituents
+    sentence, _, _, chain, _ = constituents
     length = np.zeros(len(start) - 1, dtype=np.int64)  # a sentence without constituents needs no room
     length[sentence] = np.diff(start)[sentence]
     size = int(length.max(initial=0))
-    of_sentence = np.zeros(len(start), dtype=np.int64)
-    of_cell = np.zeros(int((length * length).sum()) + 2, dtype=np.int64)
-    last, order = np.empty(start[-1], dtype=np.int64), np.empty(len(sentence), dtype=np.int64)
-    _sort_by_cell(sentence, begin, end, start, of_sentence, of_cell, last, order)
+    cells = _Cells.of(constituents, start)
     phrase, row = np.empty((2, size + 1, size + 1), dtype=np.int64)
     items = np.empty((4, len(sentence) + int((length * (length + 1)).sum())), dtype=np.int64)
     edges = np.empty((2, _ROOM * max(len(length), 1)), dtype=np.int64)
     weight = np.empty(edges.shape[1])
-    rooms = (start, of_sentence, of_cell, last, order, chain, gain, phrase, row)
+    rooms = (cells, chain, gain, phrase, row)
     done = 0
     n_items = 0
     n_edges = 0
     # Go on with twice the room wherever the edges of the next cell may not fit.
     while True:
         done, n_items, n_edges = _build(*rooms, done, items, n_items, edges, weight, n_edges)
-        if done == of_sentence[-1]:
+        if done == cells.of_sentence[-1]:
             break
         edges = np.concatenate([edges, np.empty_like(edges)], axis=1)
         weight = np.concatenate([weight, np.empty_like(weight)])
     symbol, starts, first, of_root = items[:, :n_items]
-    has_trees = of_sentence[1:] > of_sentence[:-1]
+    has_trees = np.diff(cells.of_sentence) > 0
     root = np.flatnonzero(of_root >= 0)
     forest = Forest(
         symbol=symbol,

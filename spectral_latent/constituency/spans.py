@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -257,19 +257,16 @@ def _columns(
     return label[judged], columns
 
 
-@compiled
-def _sequences(atom: HashArray, first: IntArray, end: IntArray, longest: int) -> HashArray:
+def _sequences(atom: Any, first: IntArray, end: IntArray, longest: int) -> HashArray:
     """Hash the values of the words first ... end - 1 of each span, (L,); 0 for spans of more than `longest` words.
 
     atom: (n,) the value of each word."""
-    hashes = np.zeros(len(first), dtype=np.uint64)
-    for row in range(len(first)):
-        if end[row] - first[row] <= longest:
-            state = np.uint64(1)
-            for place in range(first[row], end[row]):
-                state = mix(state, atom[place])
-            hashes[row] = state
-    return hashes
+    is_short = end - first <= longest
+    hashes: Any = is_short.astype(np.uint64)
+    for step in range(longest):
+        rows = np.flatnonzero(is_short & (first + step < end))
+        hashes[rows] = mix(hashes[rows], atom[first[rows] + step])
+    return hashes  # type: ignore[no-any-return]
 
 
 _LARGEST = 1.0 - 1e-6  # posteriors are cut to at most this number before their odds are computed

@@ -14,12 +14,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from spectral_latent._compiled import compiled
 from spectral_latent.drawing import tree_svg
 from spectral_latent.lexicon.buckets import hash_name
 from spectral_latent.model import check_labels, check_words
 from spectral_latent.model.parts import Parts
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
 
 # What neither brackets nor words can hold; a label has no white space at all, and a word none at its ends.
 _IN_WORD = str.maketrans({"(": "-LRB-", ")": "-RRB-"} | dict.fromkeys(" \t\n\r\f\v\x1c\x1d\x1e\x85", "_"))
@@ -255,43 +254,6 @@ class LabelledParts(NamedTuple):
         return np.bincount(self.part, values[self.row], minlength=len(self.parts.label)).astype(float)
 
 
-@compiled
-def _split(
-    chains: Parts, start: IntArray, labels: IntArray, n_names: int
-) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """List the pairs of a constituent and a label of its chain, and the labelled constituents, by span and label.
-
-    start: (C + 1,) chain c has the labels labels[start[c]] ... labels[start[c+1] - 1], of which the last may be a tag.
-    Returns the columns row and part of `LabelledParts`, (P,), and the first constituent and the label of each, (L,)."""
-    _, begin, end, chain, _ = chains
-    n_pairs = 0
-    for k in range(len(chain)):
-        n_pairs += start[chain[k] + 1] - start[chain[k]]
-    row, part, one, label = np.empty((4, n_pairs), dtype=np.int64)
-    n_pairs = n_parts = first_pair = first_part = 0
-    for k in range(len(chain)):
-        same = k > 0 and begin[k] == begin[k - 1] and end[k] == end[k - 1]
-        if not same or chains.sentence[k] != chains.sentence[k - 1]:
-            first_pair, first_part = n_pairs, n_parts
-        for place in range(start[chain[k]], start[chain[k] + 1]):
-            is_tag = end[k] - begin[k] == 1 and place == start[chain[k] + 1] - 1
-            name = labels[place] + n_names * is_tag
-            p = first_part
-            while p < n_parts and label[p] < name:
-                p += 1
-            if p == n_parts or label[p] != name:
-                # Put the new one in its place: move those with larger labels, and renumber them in the pairs.
-                for other in range(n_parts, p, -1):
-                    label[other], one[other] = label[other - 1], one[other - 1]
-                for pair in range(first_pair, n_pairs):
-                    part[pair] += part[pair] >= p
-                label[p], one[p] = name, k
-                n_parts += 1
-            row[n_pairs], part[n_pairs] = k, p
-            n_pairs += 1
-    return row, part, one[:n_parts], label[:n_parts]
-
-
 class ChainLabels:
     """The labels of chains, from which `split` makes labelled constituents.
 
@@ -309,9 +271,17 @@ class ChainLabels:
         """Split constituents with chains into labelled constituents, and sum the posterior of each.
 
         chains: the constituents, as `Parts.merge` sorts them."""
-        row, part, one, label = _split(chains, self.start, self.label, len(self.names))
+        sentence, begin, end, chain, _ = chains
+        # A pair is a constituent and a label of its chain, of which the last one is a tag over a word.
+        first, after = self.start[chain], self.start[chain + 1]
+        place, row = ranges(first, after)
+        is_tag = (end - begin == 1)[row] & (place == after[row] - 1)
+        label = self.label[place] + len(self.names) * is_tag
+        size = int(end.max(initial=0)) + 1
+        key = ((sentence * size + begin) * size + end)[row] * 2 * len(self.names) + label
+        _, one, part = np.unique(key, return_index=True, return_inverse=True)
         posterior = np.bincount(part, chains.posterior[row], minlength=len(one)).astype(float)
-        return LabelledParts(chains.take(one)._replace(label=label, posterior=posterior), row, part)
+        return LabelledParts(chains.take(row[one])._replace(label=label[one], posterior=posterior), row, part)
 
     def are_tags(self, parts: Parts) -> BoolArray:
         """Tell which labelled constituents (L,) are the tags of words."""

@@ -6,21 +6,19 @@
 | `corners` | C = [A_a1 ... A_am] | the rows at the corners of the hull, (k, d) |
 | `weights` | B_x (equation 1) | arg min over u ≥ 0, Σ u = 1 of ‖A_x - Σ_h u_h C_h‖², (n, k) |
 
-The arg min is found by the active-set method of Wolfe 1976 ("Finding the nearest point in a polytope"), which ends at
-the exact solution.  The minimum over a face of the simplex solves a linear system.  While the face is not the right
-one, the search adds the corner with the lowest gradient.
+The arg min is found exactly, by the active-set method of Lawson and Hanson (1974).  With d_h in proportion to
+C_h - A_x, the minimum of ‖Σ_h v_h d_h‖² + (1 - Σ_h v_h)² over v ≥ 0 is s u with s = 1 / (1 + ‖Σ_h u_h d_h‖²): given the
+shares of v, the best sum makes it the smaller, the smaller ‖Σ_h u_h d_h‖ is.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from spectral_latent._compiled import TINY, compiled, compiled_part
+from spectral_latent import _scipy as scipy
+from spectral_latent._compiled import TINY
 from spectral_latent.trees import FloatArray, IntArray
 
-_ROUNDING = 1e-13  # the relative size of rounding errors
 _TIE = 1e-9  # squared distances count as equal if they differ by less than this share
 
 
@@ -55,166 +53,6 @@ def anchors(
     return candidates[chosen]
 
 
-class _FaceWorkspace(NamedTuple):
-    """Room that is made once for all points.
-
-    face: (k,) the corners of a face.
-    target: (k,) the weights of the minimum over the face.
-    factor: (k, k) the Cholesky factor of the equations of this minimum.
-    solution: (k,) the solution of the equations."""
-
-    face: IntArray
-    target: FloatArray
-    factor: FloatArray
-    solution: FloatArray
-
-    @staticmethod
-    def allocate(k: int) -> _FaceWorkspace:
-        """Make room for k corners."""
-        return _FaceWorkspace(np.empty(k, dtype=np.int64), np.empty(k), np.empty((k, k)), np.empty(k))
-
-
-@compiled_part
-def _face_minimum(gram: FloatArray, product: FloatArray, size: int, room: _FaceWorkspace) -> bool:
-    """Set target[face] to arg min of ‖Σ w_i c_i - p‖² over Σ w_i = 1; False if the corners of the face are dependent.
-
-    With d_i = c_i - c_0 the minimum solves Σ_j (d_i · d_j) w_j = d_i · (p - c_0), i > 0, by Cholesky factors.
-
-    gram: (k, k) the inner products of the corners.
-    product: (k,) the inner products of the corners with the point."""
-    face, target, factor, solution = room
-    n = size - 1
-    o = face[0]
-    # Compute the factor row by row, and solve the first triangular system with each row.
-    for i in range(n):
-        a = face[i + 1]
-        right = product[a] - product[o] - gram[a, o] + gram[o, o]
-        for j in range(i + 1):
-            b = face[j + 1]
-            entry = gram[a, b] - gram[a, o] - gram[b, o] + gram[o, o]
-            for k in range(j):
-                entry -= factor[i, k] * factor[j, k]
-            if j < i:
-                factor[i, j] = entry / factor[j, j]
-                right -= factor[i, j] * solution[j]
-            elif entry <= _ROUNDING * (gram[a, a] + gram[o, o]):
-                return False
-            else:
-                factor[i, i] = np.sqrt(entry)
-        solution[i] = right / factor[i, i]
-    # Solve the second triangular system, with the transposed factor, backwards.
-    target[o] = 1.0
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            solution[i] -= factor[k, i] * solution[k]
-        solution[i] /= factor[i, i]
-        target[face[i + 1]] = solution[i]
-        target[o] -= solution[i]
-    return True
-
-
-@compiled_part
-def _positive(weights: FloatArray, face: IntArray, size: int) -> int:
-    """Keep those of the first corners of a face (k,) whose weights (k,) are positive, and return their number."""
-    kept = 0
-    for at in range(size):
-        if weights[face[at]] > 0.0:
-            face[kept] = face[at]
-            kept += 1
-    return kept
-
-
-@compiled_part
-def _start(gram: FloatArray, product: FloatArray, weights: FloatArray, room: _FaceWorkspace) -> None:
-    """Find the minimum over a face by dropping negative weights (k,); the nearest corner if corners are dependent."""
-    face, target = room.face, room.target
-    # Begin with the face of all corners, and drop corners until no weight is negative.
-    size = len(weights)
-    for a in range(size):
-        face[a] = a
-    while size > 0 and _face_minimum(gram, product, size, room):
-        kept = _positive(target, face, size)
-        if kept == size:
-            for at in range(size):
-                weights[face[at]] = target[face[at]]
-            return
-        size = kept
-    # The corners of the face are dependent: take the nearest corner, by squared distances up to a common constant.
-    nearest = 0
-    for a in range(len(weights)):
-        if gram[a, a] - 2.0 * product[a] < gram[nearest, nearest] - 2.0 * product[nearest]:
-            nearest = a
-    weights[nearest] = 1.0
-
-
-@compiled_part
-def _descend(gram: FloatArray, product: FloatArray, weights: FloatArray, size: int, room: _FaceWorkspace) -> None:
-    """Move weights (k,) straight to the minimum over the face; if one reaches zero, continue without its corner."""
-    face, target = room.face, room.target
-    while size > 0 and _face_minimum(gram, product, size, room):
-        # Find the longest step that makes no weight negative, and the corner whose weight then is zero.
-        step = 1.0
-        leaving = -1
-        for at in range(size):
-            i = face[at]
-            if target[i] < 0.0 and weights[i] <= step * (weights[i] - target[i]):
-                step = weights[i] / (weights[i] - target[i])
-                leaving = i
-        for at in range(size):
-            i = face[at]
-            weights[i] += step * (target[i] - weights[i])
-            if weights[i] < 0.0:
-                weights[i] = 0.0
-        if leaving < 0:
-            break
-        weights[leaving] = 0.0
-        size = _positive(weights, face, size)
-
-
-@compiled
-def _find_weights(
-    gram: FloatArray, products: FloatArray, magnitude: FloatArray, weights: FloatArray, room: _FaceWorkspace
-) -> None:
-    """Find arg min of wᵀ gram w - 2 product · w over the simplex for every product.
-
-    gram: (k, k) the inner products of the corners.
-    products: (n, k) the inner products of the corners with each point.
-    magnitude: (n,) the magnitude of the numbers of a gradient; rounding errors are relative to it.
-    weights: (n, k) zeros; get the weights."""
-    n_corners = len(gram)
-    for point in range(len(weights)):
-        product = products[point]
-        w = weights[point]
-        _start(gram, product, w, room)
-        # Add the corner with the lowest gradient, until no gradient is lower than that of the present weights.
-        for _ in range(10 * n_corners):
-            best = 0
-            lowest = mean = 0.0
-            for a in range(n_corners):
-                gradient = -product[a]
-                for b in range(n_corners):
-                    gradient += gram[a, b] * w[b]
-                mean += w[a] * gradient
-                if a == 0 or gradient < lowest:
-                    lowest = gradient
-                    best = a
-            if w[best] > 0.0 or mean - lowest <= _ROUNDING * magnitude[point]:
-                break
-            size = 0
-            for a in range(n_corners):
-                if w[a] != 0.0 or a == best:
-                    room.face[size] = a
-                    size += 1
-            _descend(gram, product, w, size, room)
-            if w[best] == 0.0:
-                break
-        total = 0.0
-        for a in range(n_corners):
-            total += w[a]
-        for a in range(n_corners):
-            w[a] /= total
-
-
 def convex_weights(points: FloatArray, corners: FloatArray) -> FloatArray:
     """Find the mixtures of corners that are nearest to points: weights (n, k), not negative, whose rows sum to one.
 
@@ -225,14 +63,12 @@ def convex_weights(points: FloatArray, corners: FloatArray) -> FloatArray:
         raise ValueError(f"points of shape {np.shape(points)} and corners of {np.shape(corners)}: give (n, d), (k, d)")
     if not len(corners):
         raise ValueError("mixtures need at least one corner")
-    centre = corners.mean(axis=0)  # Σ w = 1: a common shift changes no distance
-    scale = max(float(np.abs(corners - centre).max(initial=0.0)), TINY)
-    corners = (corners - centre) / scale
-    gram = corners @ corners.T
-    products = (points - centre) / scale @ corners.T
-    if not (np.isfinite(gram).all() and np.isfinite(products).all()):
+    if not (np.isfinite(corners).all() and np.isfinite(points).all()):
         raise ValueError("points and corners must be finite")
-    weights: FloatArray = np.zeros_like(products)
-    magnitude = gram.diagonal().max() + np.abs(products).max(axis=1)
-    _find_weights(gram, products, magnitude, weights, _FaceWorkspace.allocate(len(corners)))
-    return weights
+    weights = np.empty((len(points), len(corners)))
+    right = np.append(np.zeros(corners.shape[1]), 1.0)
+    for row, point in enumerate(points):
+        offset = (corners - point).T
+        offset /= max(float(np.abs(offset).max(initial=0.0)), TINY)
+        weights[row], _ = scipy.optimize.nnls(np.vstack([offset, np.ones(len(corners))]), right)
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
