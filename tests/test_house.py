@@ -228,7 +228,7 @@ LINES: dict[str, tuple[int, int]] = {
     "reranking": (1041, 434),  # readers and writers of n-best lists came from corpora
     "evaluation": (868, 305),
     "kinds": (103, 33),  # kinds that other packages add, which are found by entry points
-    "cli": (2890, 473),  # exports for packages on top, training of kinds that they add, facts of ready models
+    "cli": (2882, 470),  # exports for packages on top, training of kinds that they add, facts of ready models
     "__main__": (4, 1),
     "spectral_latent_annotate": (1682, 452),  # names imported on use; several files to suggest from
     "spectral_latent_nltk": (773, 368),  # conversions of the objects of NLTK came from corpora

@@ -104,7 +104,7 @@ def write_answers(
     n_sentences = n_words = n_fallbacks = 0
     with results(output) as write:
         for sentence, answer in found:
-            n_sentences += sentence.is_whole  # unlike comments after the last sentence
+            n_sentences += 1
             n_words += len(sentence.sentence.forms)
             n_fallbacks += answer.is_fallback
             write(header + answer.text)

@@ -27,12 +27,10 @@ def conllu_text(
 ) -> str:
     """Write the tree of a sentence in CoNLL-U, or a list of trees with ranks and scores.
 
-    Comments after the last sentence stay as they are.
-
     column: the column of the tags of a sentence that does not come from CoNLL-U; None for one that does.
     posteriors: the posterior (n,) of the arc to each word of each tree, which MISC then has as `HeadProb`."""
     if not parses:
-        return "".join(sentence.lines) if any(line.startswith("#") for line in sentence.lines) else ""
+        return ""
     table = sentence if column is None else _in_conllu(sentence, column)
     return "".join(
         _filled(table, each, rank if is_list else None, posteriors[rank - 1] if posteriors else None)

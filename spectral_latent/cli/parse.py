@@ -69,7 +69,7 @@ class Asked(NamedTuple):
         """Parse sentences, and write their trees.
 
         items: each sentence as the parser takes it, and its tags that the parser does not know.
-        write: the writer of text; an empty line, and the comments after a table, have no trees."""
+        write: the writer of text; an empty line has no trees."""
         from spectral_latent.model import Parses
 
         given = [item for sentence, (item, _) in zip(sentences, items, strict=True) if sentence.sentence.forms]
@@ -100,10 +100,10 @@ def _reranker(file: str, parser: Any) -> Any:
 
 
 def _as_json(sentence: InputSentence, parses: Parses[Any]) -> str:
-    """Write the trees of a sentence as a line of JSON, which `rerank` reads; comments after a table are left out."""
+    """Write the trees of a sentence as a line of JSON, which `rerank` reads."""
     from spectral_latent.reranking import parses_to_nbest, write_nbest
 
-    return "".join(write_nbest([parses_to_nbest(parses, sentence.sent_id)])) if sentence.is_whole else ""
+    return "".join(write_nbest([parses_to_nbest(parses, sentence.sent_id)]))
 
 
 def parse_phrases(parser: Any, sentences: Sequence[InputSentence], asked: Asked) -> list[Answer]:
@@ -117,13 +117,13 @@ def parse_phrases(parser: Any, sentences: Sequence[InputSentence], asked: Asked)
         known, unknown = (None, ()) if given is None else parser.known(given)
         items.append((sentence.words if known is None else Partial(sentence.sentence.forms, known), unknown))
 
-    def write(sentence: InputSentence, parses: Parses[Any]) -> str:
-        """Write a tree in brackets, or a list of trees with scores; comments after a table are left out."""
+    def write(_: InputSentence, parses: Parses[Any]) -> str:
+        """Write a tree in brackets, or a list of trees with scores."""
         if asked.n_best is None:
             lines = "".join(each.tree.bracketed() for each in parses)
         else:
             lines = "".join(f"{each.log:.6f}\t{each.tree.bracketed()}\n" for each in parses)
-        return lines + "\n" if sentence.is_whole else ""
+        return lines + "\n"
 
     return asked.answers(parser, sentences, items, write)
 

@@ -199,7 +199,7 @@ def _read_lists(file: str, form: NBestFormat | None) -> list[NBest]:
     from spectral_latent.corpora import CorpusError
     from spectral_latent.reranking import parse_nbest
 
-    text, source = read_text(file, "lists")
+    text, source = read_text(file)
     if not text.strip():
         raise CorpusError(f"{source}: no n-best lists")
     return list(parse_nbest(text, source, form))

@@ -66,14 +66,14 @@ def read_phrases(file: str, changes: Any, form: Any, *, skip_bad: SkipBad = Fals
     """Read trees in brackets."""
     from spectral_latent.corpora.sources import phrases_of_text
 
-    return phrases_of_text(*read_text(file, "brackets"), changes, form, skip_bad=skip_bad)
+    return phrases_of_text(*read_text(file), changes, form, skip_bad=skip_bad)
 
 
 def read_sentences(file: str, changes: Any, form: Any) -> Iterator[Any]:
     """Read dependency trees with one root each."""
     from spectral_latent.corpora.sources import entries_of_text
 
-    return (entry.rooted().sentence for entry in entries_of_text(*read_text(file, "conllu"), changes, form))
+    return (entry.rooted().sentence for entry in entries_of_text(*read_text(file), changes, form))
 
 
 COMMAND = Command(score, {"constituency": read_phrases, "dependency": read_sentences})

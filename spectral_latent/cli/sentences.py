@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 Lines: TypeAlias = Iterable[tuple[int, str]]  # the number of each line, and its text with its end
 _CHUNK = 1 << 16  # the number of bytes that are read at once
 _SHOWING = 100  # the first sentences, whose words show whether a text is in the language of the model
-_AWAITED = {"brackets": "trees", "conllu": "CoNLL-U", "text": "raw text", "lists": "n-best lists"}
 
 
 class InputSentence(NamedTuple):
@@ -65,14 +64,9 @@ class InputSentence(NamedTuple):
                 return tags
         return {}
 
-    @property
-    def is_whole(self) -> bool:
-        """Tell whether this is a sentence.  An empty line is a sentence; comments at the end of a table are not."""
-        return bool(self.sentence.forms) or not self.lines
-
 
 class Input(NamedTuple):
-    """The sentences of an input, and then the comments after the last sentence of a table.
+    """The sentences of an input.
 
     waits: tells whether the next line of a pipe has not come yet; who writes it may wait for answers."""
 
@@ -90,11 +84,10 @@ def _name(file: str) -> str:
     return "standard input" if file == "-" else file
 
 
-def _chunks(file: str, form: str | None) -> Iterator[bytes]:
+def _chunks(file: str) -> Iterator[bytes]:
     """Read a file, or standard input for `-`, in parts; the parts of a pipe are read as they come."""
     if file == "-" and sys.stdin.isatty():
-        what = _AWAITED.get(form or "", "a sentence on each line")
-        message(f"Reading {what} from the terminal; Ctrl-D ends")
+        message("Reading from the terminal; Ctrl-D ends")
     stream: Any = sys.stdin.buffer if file == "-" else open(file, "rb")  # noqa: SIM115
     try:
         while chunk := stream.read1(_CHUNK):
@@ -104,13 +97,13 @@ def _chunks(file: str, form: str | None) -> Iterator[bytes]:
             stream.close()
 
 
-def _batches(file: str, form: str | None) -> Iterator[list[tuple[int, bytes]]]:
+def _batches(file: str) -> Iterator[list[tuple[int, bytes]]]:
     """Read the whole lines that come together, each with its number; the last line may have no end."""
     from spectral_latent.corpora.text import utf8_chunks
 
     number = 1
     rest = bytearray()
-    for chunk in utf8_chunks(_chunks(file, form), _name(file)):
+    for chunk in utf8_chunks(_chunks(file), _name(file)):
         rest += chunk
         if b"\n" in chunk:
             *whole, rest = rest.split(b"\n")
@@ -120,11 +113,11 @@ def _batches(file: str, form: str | None) -> Iterator[list[tuple[int, bytes]]]:
         yield [(number, bytes(rest))]
 
 
-def read_text(file: str, form: str | None = None) -> tuple[str, str]:
+def read_text(file: str) -> tuple[str, str]:
     """Read a file, or standard input for `-`, as a whole; return its text and its name in messages."""
     from spectral_latent.corpora.text import decode_all
 
-    return decode_all(_chunks(file, form), _name(file)), _name(file)
+    return decode_all(_chunks(file), _name(file)), _name(file)
 
 
 # Sentences
@@ -174,7 +167,7 @@ def _read_file(file: str, form: Format | None, tokenisation: Tokenisation) -> In
 
     source = _name(file)
     is_pipe = file == "-" or not Path(file).is_file()
-    batches = _batches(file, form)
+    batches = _batches(file)
     guess = Guess(form)
     if form is None:
         begun: list[list[tuple[int, bytes]]] = []
@@ -319,7 +312,7 @@ def _of_words(
 
 
 def _with_lines(parsed: Iterable[tuple[DependencySentence, Sequence[int]]], text: str) -> Iterator[InputSentence]:
-    """Give each sentence of a table its lines, up to the empty line after its words; the last lines have no words."""
+    """Give each sentence of a table its lines, up to the empty line after its words."""
     from spectral_latent.corpora.conllu import comment_value
 
     lines = text.split("\n")
@@ -333,8 +326,6 @@ def _with_lines(parsed: Iterable[tuple[DependencySentence, Sequence[int]]], text
         name = comment_value(sentence, "sent_id") or ""
         yield InputSentence(sentence, number, tuple(lines[begin : end + 1]), places, name=name)
         begin = end + 1
-    if begin < len(lines):
-        yield _of_words()._replace(lines=tuple(lines[begin:]))
 
 
 def tell_of_tags(given: Input) -> Input:
@@ -385,8 +376,8 @@ def read_partial_sentences(
             with _at(source, lines[0]):
                 parser.checked(tree, projective=not non_projective)
         read = _with_lines(((tree.sentence, lines) for tree, lines in trees), text)
-        sentences = [next(read)._replace(constraints=tree.constraints) for tree, _ in trees]
-        return Input(source, "conllu", iter([*sentences, *read]))
+        sentences = [each._replace(constraints=tree.constraints) for each, (tree, _) in zip(read, trees, strict=True)]
+        return Input(source, "conllu", iter(sentences))
 
     return _joined([read(file) for file in files])
 
@@ -395,7 +386,7 @@ def _read_as(file: str, needed: Format, form: Format | None) -> tuple[str, str]:
     """Read a file as a whole; refuse other formats than the needed one."""
     from spectral_latent.corpora import sniff_format
 
-    text, source = read_text(file, needed)
+    text, source = read_text(file)
     sniff_format(source, text, needed, given=form)
     return text, source
 

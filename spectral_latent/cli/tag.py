@@ -87,7 +87,7 @@ def _tag(model: Any, sentences: list[InputSentence], column: str, as_json: bool)
     for sentence, tags in zip(sentences, model.tag_all([each.words for each in sentences]), strict=True):
         if as_json:
             entry = {"sent_id": sentence.sent_id, "words": sentence.forms, "tags": tags}
-            text = json.dumps(entry, ensure_ascii=False) + "\n" if sentence.is_whole else ""
+            text = json.dumps(entry, ensure_ascii=False) + "\n"
         elif sentence.lines:
             text = with_tags(sentence, tags, column)
         else:

@@ -99,7 +99,7 @@ def test_standard_input_is_read_and_not_overwritten(model: Path, tmp_path: Path)
     ("command", "options", "awaited", "status"),
     [
         ("parse", ("--text",), "from the terminal", 0),
-        ("score", (), "trees from the terminal", 1),
+        ("score", (), "from the terminal", 1),
     ],
 )
 def test_a_terminal_is_told_what_is_awaited(
