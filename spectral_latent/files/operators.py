@@ -235,12 +235,6 @@ def _are_states(states: IntArray, m: int) -> BoolArray:
     return are_states
 
 
-def _extent(numbers: NDArray[np.floating]) -> tuple[float, float]:
-    """Find the smallest and the largest of zero and some numbers (n,); numbers of two bytes are converted in blocks."""
-    low, high = (find.reduce(numbers, dtype=np.float64, initial=0.0) for find in (np.minimum, np.maximum))
-    return float(low), float(high)
-
-
 def _check_sums(sums: FloatArray, states: IntArray) -> None:
     """Check that the rules of each state are a distribution, given their sums (S, M); raise ValueError if not.
 
@@ -319,7 +313,8 @@ class _Arrays:
         shares[is_state] = self.leaf_share  # an error if there are not as many numbers
         data = np.repeat(self.data_factor, parts)
         data *= self.data_share
-        low, high = _extent(self.leaf_share)
+        exact = np.result_type(self.leaf_share, np.float32)  # numbers of two bytes are converted in blocks
+        low, high = (float(find.reduce(self.leaf_share, dtype=exact, initial=0.0)) for find in (np.minimum, np.maximum))
         for product in (np.full(1, max(-low, high) * self.leaf_factor.max(initial=0.0)), data):
             if fault := array_fault(product, np.float64, (None,)):
                 raise ValueError(f"a product {fault}")

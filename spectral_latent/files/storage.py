@@ -29,7 +29,6 @@ import os
 import platform
 import shutil
 import stat
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -55,6 +54,7 @@ _STORED = {"bool", *_SMALLER, *_SMALLER["int64"], *_FLOATS}
 _MOST_AXES = 4
 _LONGEST_AXIS = 1 << 48
 _MOST_COMPRESSED = 1100  # the largest number of bytes that zlib can make from one compressed byte
+_SLICE = 1 << 15  # the number of compressed bytes that are decompressed at once
 FORMAT = "spectral_latent"
 VERSION = 8
 MAX_BYTES = 4 << 30  # the largest memory of the arrays of a model, unless its reader asks for more
@@ -76,6 +76,8 @@ def temporary_folder() -> Path:
     (True, True)
     >>> folder.rmdir()
     """
+    import tempfile  # here, because loading does without it, and it takes a while
+
     return Path(tempfile.mkdtemp(prefix=_swept_prefix(Path(tempfile.gettempdir()), "spectral-latent-")))
 
 
@@ -177,7 +179,9 @@ def _decompress(stored: NDArray[Any], entry: Any) -> NDArray[Any]:
     itemsize = np.dtype(smaller).itemsize
     size = itemsize * math.prod(shape)
     reader = zlib.decompressobj()
-    content = reader.decompress(stored.tobytes(), size + 1)
+    content = bytearray()
+    for first in range(0, len(stored), _SLICE):  # what one slice makes takes little memory, which is used again
+        content += reader.decompress(stored[first : first + _SLICE].data, max(1, size + 1 - len(content)))
     if len(content) != size or not reader.eof or reader.unused_data:
         raise ValueError("an array has too few or too many bytes")
     *lower, highest = np.frombuffer(content, dtype=np.uint8).reshape(itemsize, -1)

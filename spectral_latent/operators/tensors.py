@@ -270,8 +270,6 @@ class Tensors(Sequence[Tensor]):
         """
         m_a = self.shapes[:, 0]
         place, tensor = ranges(np.zeros_like(m_a), m_a)
-        if not len(m_a):
-            return tensor, place, np.zeros(0)
         # The matrix (m_a, Q) of a tensor has m_a rows, and each of its two factors has one for each term.
         n_rows = np.column_stack([m_a, self.terms, self.terms]).ravel()
         width = np.column_stack([self.widths, self.shapes[:, 1:]]).ravel()
@@ -282,15 +280,17 @@ class Tensors(Sequence[Tensor]):
         end = np.cumsum(n_rows).reshape(-1, 3)
         second, which = ranges(end[:, 0], end[:, 1])
         last = np.cumsum(self.widths)
-        weight = np.ones(last[-1])
+        weight = np.ones(last.max(initial=0))
         weight[(last - self.widths)[which] + second - end[which, 0]] = sums[second] * sums[second + self.terms[which]]
         # Sum the rows of each matrix with these weights; both are read from a first number on, row by row.
         row = end[tensor, 0] - m_a[tensor] + place
         start = np.cumsum(size[row]) - size[row]
-        number = np.arange(size[row].sum())
-        entry = number + np.repeat(begin[row] - start, size[row])
-        column = number + np.repeat((last - self.widths)[tensor] - start, size[row])
-        return tensor, place, np.add.reduceat(self.data[entry] * weight[column], start)
+        at = np.arange(size[row].sum())
+        at += np.repeat(begin[row] - start, size[row])
+        numbers = self.data[at]
+        at += np.repeat((last - self.widths)[tensor] - begin[row], size[row])  # in place: new memory takes as long
+        numbers *= weight[at]
+        return tensor, place, np.add.reduceat(numbers, start)
 
     def with_data(self, data: FloatArray) -> Tensors:
         """Replace the numbers; the layout stays.
