@@ -6,8 +6,9 @@ import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
-from benchmarks._results import ROOT, Benchmark, Result, about, left_out, peer_of, plan, read_results
+from benchmarks._results import ROOT, Benchmark, Result, peer_of, plan, read_results, settings
 
 RESULTS_PAGE = ROOT / "benchmarks/RESULTS.md"
 PAGES = ("README.md", "docs/*.md")
@@ -77,18 +78,13 @@ def row_of(results: Sequence[Result], found: re.Match[str]) -> Result:
     raise SystemExit(f"results: {name}: there is no row {key}")
 
 
-def section(benchmarks: Sequence[Benchmark], results: Sequence[Result]) -> str:
-    """Write the section of benchmarks with one title: all columns of all tables."""
-    return _section(benchmarks, results, with_commits, {})
-
-
-def _section(
+def section(
     benchmarks: Sequence[Benchmark],
     results: Sequence[Result],
-    cells: Callable[[Sequence[Result]], list[dict[str, str]]],
-    elsewhere: Mapping[str, Path],
+    cells: Callable[[Sequence[Result]], list[dict[str, str]]] = with_commits,
+    elsewhere: Mapping[str, Path] = MappingProxyType({}),
 ) -> str:
-    """Write a section with some cells of its tables, and with links to the tables that stand on other pages."""
+    """Write the section of benchmarks with one title: some cells of its tables, and links to those of other pages."""
     parts = [f"\n## {benchmarks[0].title}\n"]
     tables = {table: caption for benchmark in benchmarks for table, caption in benchmark.tables.items()}
     for table, caption in tables.items():
@@ -108,7 +104,7 @@ def telling(results: Sequence[Result]) -> list[dict[str, str]]:
     rows = with_commits(results)
     first, *columns = dict.fromkeys(itertools.chain(*rows))
     kept = [column for column in columns if len({row.get(column, "") for row in rows}) > 1 or len(rows) == 1]
-    shown = [first, *(column for column in kept if column not in left_out())]
+    shown = [first, *(column for column in kept if column not in settings()["left_out"])]
     title = rows[0][first].partition(": ")[0] + ": "  # which the caption names, if it is that of all rows
     if not all(row[first].startswith(title) for row in rows):
         title = ""
@@ -135,7 +131,9 @@ def results_page(results: Sequence[Result]) -> str:
         for rows in (selected(results, request)[0] for request in MARKER.findall(text)):
             if len(rows) == sum(result.table == rows[0].table for result in results):
                 elsewhere[rows[0].table] = page
-    return about() + "".join(_section(several, results, telling, elsewhere) for several in by_title.values())
+    return str(settings()["about"]) + "".join(
+        section(several, results, telling, elsewhere) for several in by_title.values()
+    )
 
 
 def _marked() -> dict[Path, str]:

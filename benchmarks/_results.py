@@ -101,32 +101,21 @@ class Result(NamedTuple):
         return json.dumps(self._asdict(), ensure_ascii=False)
 
 
+def settings() -> dict[str, Any]:
+    """Read what the plan says besides the benchmarks: the text that RESULTS.md begins with, the columns that it leaves
+    out, the rooms that the benchmarks of each title measure, and where data come from."""
+    return tomllib.loads(PLAN.read_text(encoding="utf-8"))
+
+
 def plan() -> dict[str, Benchmark]:
     """Read the plan, the benchmarks by their names."""
-    entries = tomllib.loads(PLAN.read_text(encoding="utf-8"))["benchmark"]
-    several = (Benchmark(**{"tables": {entry["name"]: ""}} | entry) for entry in entries)
+    several = (Benchmark(**{"tables": {entry["name"]: ""}} | entry) for entry in settings()["benchmark"])
     return {benchmark.name: benchmark for benchmark in several}
-
-
-def about() -> str:
-    """Read the text that RESULTS.md begins with."""
-    return str(tomllib.loads(PLAN.read_text(encoding="utf-8"))["about"])
-
-
-def left_out() -> list[str]:
-    """Read the columns that RESULTS.md leaves out."""
-    return list(tomllib.loads(PLAN.read_text(encoding="utf-8"))["left_out"])
-
-
-def rooms() -> dict[str, list[str]]:
-    """Read the rooms of the library that the benchmarks of each title measure."""
-    return dict(tomllib.loads(PLAN.read_text(encoding="utf-8"))["rooms"])
 
 
 def how_to_get(source: str) -> str:
     """Say where data of the plan come from."""
-    origins = tomllib.loads(PLAN.read_text(encoding="utf-8"))["data"]
-    return next(origin for beginning, origin in origins.items() if source.startswith(beginning))
+    return next(origin for beginning, origin in settings()["data"].items() if source.startswith(beginning))
 
 
 def peer_of(result: Result) -> str:

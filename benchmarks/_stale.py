@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from benchmarks import _results
-from benchmarks._results import Benchmark, Result, git, peer_of, rooms
+from benchmarks._results import Benchmark, Result, git, peer_of, settings
 
 LIBRARY = "spectral_latent"
 
@@ -26,7 +26,7 @@ def stale(results: Iterable[Result], benchmarks: Iterable[Benchmark]) -> Iterato
     several = list(benchmarks)
     for row in results:
         makers = [benchmark for benchmark in several if row.table in benchmark.tables]
-        change = None if peer_of(row) else change_since(row.commit, tuple(rooms()[makers[0].title]))
+        change = None if peer_of(row) else change_since(row.commit, tuple(settings()["rooms"][makers[0].title]))
         if change is not None:
             yield f"{', '.join(row.name)}: {change} ({' '.join(benchmark.name for benchmark in makers)})"
 

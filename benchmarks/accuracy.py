@@ -32,6 +32,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -131,11 +132,6 @@ def read_phrases(source: str, column: str | None) -> Iterator[Phrase]:
     return itertools.chain.from_iterable(map(constituency_trees, chosen))
 
 
-def train_phrases(options: Sequence[ConstituencyOptions], trees: list[Phrase]) -> ConstituencyModel:
-    """Train a parser of phrases."""
-    return ConstituencyModel.train(trees, options)
-
-
 def train_plain(options: ConstituencyOptions, trees: list[Phrase]) -> ConstituencyModel:
     """Train a plain PCFG, which parses with its own operators."""
     (grammar,) = ConstituencyModel.train(trees, options).members
@@ -187,7 +183,7 @@ def evaluate_phrases(model: ConstituencyModel | str, evaluated: Evaluated) -> Fi
 def _bracket_figures(kept: Sequence[GoldTree], trees: Sequence[Phrase], theirs: Sequence[Phrase] | None) -> Figures:
     """Score trees, and their difference from those of the Berkeley parser."""
     gold = [each.tree for each in kept]
-    each, f1 = _score_each(gold, trees), _measure("f1")
+    each, f1 = _score_each(gold, trees), attrgetter("f1")
     score = sum(each, BracketScores())
     short = score_brackets(zip(gold, trees, strict=True), max_length=40)
     return {
@@ -205,18 +201,8 @@ def _score_each(gold: Sequence[Phrase], trees: Sequence[Phrase]) -> list[Bracket
     return [score_brackets([pair]) for pair in zip(gold, trees, strict=True)]
 
 
-def _measure(name: str) -> Callable[[Any], float]:
-    """Make a function that takes a figure of a score."""
-    return lambda score: float(getattr(score, name))
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Dependencies, and all columns of CoNLL-U
-
-
-def train_arcs(options: DependencyOptions | Sequence[DependencyOptions], trees: list[Any]) -> DependencyModel:
-    """Train a parser of dependencies that is given tags."""
-    return DependencyModel.train(trees, options)
 
 
 def train_one_state(trees: list[Any]) -> DependencyModel:
@@ -224,18 +210,14 @@ def train_one_state(trees: list[Any]) -> DependencyModel:
     return DependencyModel((dependency.prepare(trees, [DependencyOptions()])[0].coarse,))
 
 
-def train_columns(name: Any, trees: list[Any]) -> DependencyModel:
-    """Train a parser of raw text, with tags, features and lemmas."""
-    return TextPipeline.train(trees, dependency.preset(name))
-
-
+DEPENDENCY_PRESETS = {name: dependency.preset(name) for name in ("fast", "accurate", "spectral")}
 DEPENDENCY_OPTIONS: dict[str, DependencyOptions | Sequence[DependencyOptions]] = {
     "spectral, 10 states": DependencyOptions(estimator=EstimatorOptions("spectral", 10)),
     "spectral, 16 states": DependencyOptions(estimator=EstimatorOptions("spectral", 16)),
     "clustering, 16 states": DependencyOptions(estimator=EstimatorOptions("clustering", 16, smoothing=5.0)),
     "EM, 16 states": DependencyOptions(estimator=EstimatorOptions("em", 16, smoothing=5.0, iterations=20)),
     "clusters-em, 16 states": DependencyOptions(estimator=EstimatorOptions("clusters-em", 16, smoothing=5.0)),
-    **{name: dependency.preset(name) for name in ("fast", "accurate", "spectral")},
+    **DEPENDENCY_PRESETS,
 }
 
 
@@ -255,7 +237,7 @@ def evaluate_arcs(model: Any, evaluated: Evaluated) -> Figures:
         "sentences": len(gold),
         "UAS": score.uas,
         "LAS": score.las,
-        "±": half_interval(each, _measure("las")),
+        "±": half_interval(each, attrgetter("las")),
         "universal LAS": score.las_universal,
         "UAS, no punct.": score.uas_no_punctuation,
         "complete": score.complete,
@@ -273,11 +255,6 @@ def evaluate_text(model: DependencyModel, evaluated: Evaluated) -> Figures:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Tags
-
-
-def train_tags(options: TaggerOptions, sentences: list[Any]) -> LatentTagger:
-    """Train a tagger."""
-    return LatentTagger.train(sentences, options)
 
 
 TAGGER_OPTIONS = {
@@ -299,7 +276,7 @@ def evaluate_tags(model: Any, evaluated: Evaluated) -> Figures:
     return {
         "sentences": len(evaluated.gold),
         "accuracy": evaluation.score.accuracy,
-        "±": half_interval(each, _measure("accuracy")),
+        "±": half_interval(each, attrgetter("accuracy")),
         "unknown": evaluation.score.unknown_accuracy,
         "known": evaluation.score.known_accuracy,
         "tokens/s": evaluation.tokens_per_second,
@@ -312,7 +289,7 @@ def evaluate_tags(model: Any, evaluated: Evaluated) -> Figures:
 TASKS = {
     "phrases": Task(
         read_phrases,
-        {name: partial(train_phrases, options) for name, options in PHRASE_OPTIONS.items()}
+        {name: partial(ConstituencyModel.train, options=options) for name, options in PHRASE_OPTIONS.items()}
         | {name: partial(train_plain, options) for name, options in PLAIN_OPTIONS.items()},
         evaluate_phrases,
         (
@@ -332,7 +309,7 @@ TASKS = {
     ),
     "dependencies": Task(
         lambda source, column: dependency_trees(source),
-        {name: partial(train_arcs, options) for name, options in DEPENDENCY_OPTIONS.items()}
+        {name: partial(DependencyModel.train, options=options) for name, options in DEPENDENCY_OPTIONS.items()}
         | {"one state": train_one_state, "UDPipe 1": _peers.train_udpipe},
         evaluate_arcs,
         ("UAS", "LAS", "±", "universal LAS", "UAS, no punct.", "complete", "sentences/s"),
@@ -340,14 +317,15 @@ TASKS = {
     ),
     "columns": Task(
         lambda source, column: dependency_trees(source),
-        {name: partial(train_columns, name) for name in ("fast", "accurate", "spectral")},
+        {name: partial(TextPipeline.train, options=options) for name, options in DEPENDENCY_PRESETS.items()},
         evaluate_text,
         (*METRICS, "sentences/s"),
         "nltk:dependency_treebank",
     ),
     "tags": Task(
         tagged_sentences,
-        {name: partial(train_tags, options) for name, options in TAGGER_OPTIONS.items()} | _peers.TAGGERS,
+        {name: partial(LatentTagger.train, options=options) for name, options in TAGGER_OPTIONS.items()}
+        | _peers.TAGGERS,
         evaluate_tags,
         ("accuracy", "±", "unknown", "known", "tokens/s"),
     ),

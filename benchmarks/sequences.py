@@ -40,8 +40,7 @@ import numpy as np
 
 from benchmarks._measure import print_head, print_row
 from spectral_latent import WeightedAutomaton
-from spectral_latent.corpora import CorpusError, tagged_sentences
-from spectral_latent.corpora.text import read_text
+from spectral_latent.corpora import tagged_sentences
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.estimation.starts import STARTS, Ascent
 from spectral_latent.inference import sample_trees, tree_weights
@@ -320,27 +319,14 @@ PAUTOMAC_COLUMNS = ("chosen", "start", "truth", "perplexity", "excess %", "CPU s
 
 
 def read_numbers(path: Path) -> list[list[float]]:
-    """Read the lines of numbers of a file of PAutomaC; the first one says how many lines follow.
-
-    Raises CorpusError for anything else.
-    """
-    try:
-        (declared, *_), *rows = ([float(x) for x in line.split()] for line in read_text(path).rstrip().split("\n"))
-    except ValueError as error:
-        raise CorpusError(f"{path}: {error}; restore the file") from None
-    if declared != len(rows):
-        raise CorpusError(f"{path}: {len(rows)} lines follow, where the first one declares {declared:.0f}; restore it")
-    return rows
+    """Read the lines of numbers of a file of PAutomaC, after the one that says how many follow."""
+    _, *lines = path.read_text(encoding="utf-8").rstrip().split("\n")
+    return [[float(number) for number in line.split()] for line in lines]
 
 
 def read_strings(path: Path) -> Strings:
     """Read strings; each has its length before it, and may be empty."""
-    strings = []
-    for number, (length, *string) in enumerate(read_numbers(path), start=2):
-        if length != len(string):
-            raise CorpusError(f"{path}, line {number}: {len(string)} symbols, but the length {length:.0f}; restore it")
-        strings.append([int(x) for x in string])
-    return strings
+    return [[int(symbol) for symbol in string] for _, *string in read_numbers(path)]
 
 
 def perplexity(p: FloatArray, log_q: FloatArray) -> float:
