@@ -21,18 +21,12 @@ from hypothesis import strategies as st
 
 import spectral_latent
 from spectral_latent import constituency, dependency, sequence
-from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, field_types
+from spectral_latent._options import Above, AtLeast, AtMost, Below, Count, Options, checked, field_types
 from spectral_latent.anchors import AnchorOptions
 from spectral_latent.cli.train import COMMAND as TRAIN
 from spectral_latent.constituency import Binarisation, ConstituencyOptions
-from spectral_latent.dependency import (
-    Attachment,
-    DependencyOptions,
-)
-from spectral_latent.estimation import (
-    EstimatorOptions,
-    Spectral,
-)
+from spectral_latent.dependency import Attachment, DependencyOptions
+from spectral_latent.estimation import EstimatorOptions, Spectral
 from spectral_latent.files import read, write
 from spectral_latent.sequence import HMMOptions
 
@@ -229,6 +223,14 @@ def test_what_is_refused_is_named(kind: type[Options]) -> None:
             assert f", not {value!r}" in message, message
             assert all(f"{limit.bound:g}" in message for limit in field.limits), message
             assert all(repr(choice) in message for choice in choices), message
+
+
+def test_a_count_is_a_number_that_an_array_can_hold() -> None:
+    most = np.iinfo(np.int64).max
+    assert checked("n", int(most), Count) == most
+    for more in (int(most) + 1, 2**64, 10**30):
+        with pytest.raises(ValueError, match=r"n must be .* too large"):
+            checked("n", more, Count)
 
 
 @pytest.mark.parametrize(

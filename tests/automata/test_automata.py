@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from spectral_latent import WeightedAutomaton
 from spectral_latent.automata import AutomatonOptions, Counted, strings_up_to
-from spectral_latent.automata.hankel import counts_of
+from spectral_latent.automata.hankel import Hankel, counts_of
 from spectral_latent.automata.options import AutomatonEstimator
 from spectral_latent.sequence import Alphabet
 
@@ -73,6 +73,19 @@ def test_what_is_counted_is_counted(counted: Counted) -> None:
         }
         expected = np.mean(occurs[counted]) if len(query) <= 2 else 0.0
         assert found.get(tuple(map(ord, query)), 0.0) == expected
+
+
+@settings(max_examples=15)
+@given(st.dictionaries(st.sampled_from(strings_up_to((0, 1), 3)), st.floats(0.1, 9.0), max_size=9), st.floats(0.1, 9.0))
+def test_blocks_and_weights_are_those_of_sums_over_strings(f: dict[tuple[int, ...], float], pseudo: float) -> None:
+    """H has f(uv), H_x has f(uxv), and weights are one over the root of the sums of H."""
+    rows, columns = [(), (1,), (0, 1)], [(), (0,)]
+    hankel = Hankel.of(f, (rows, columns), n_symbols=2)
+    for found, middle in ((hankel.matrix, ()), (hankel.steps[0], (0,)), (hankel.steps[1], (1,))):
+        assert found.toarray().tolist() == [[f.get((*u, *middle, *v), 0.0) for v in columns] for u in rows]
+    of_rows, of_columns = hankel.weights(pseudo)
+    assert of_rows == pytest.approx([(pseudo + sum(f.get(u + v, 0.0) for v in columns)) ** -0.5 for u in rows])
+    assert of_columns == pytest.approx([(pseudo + sum(f.get(u + v, 0.0) for u in rows)) ** -0.5 for v in columns])
 
 
 @pytest.mark.parametrize("counted", ["strings", "prefixes", "suffixes", "factors"])

@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 from spectral_latent import WeightedAutomaton
 from spectral_latent.automata import AutomatonOptions, choice
 from spectral_latent.automata.hankel import Factorisation
-from spectral_latent.automata.probabilistic import Strings, climb, draw_automaton, log_likelihood, smooth
+from spectral_latent.automata.probabilistic import (
+    AutomatonLearner,
+    Strings,
+    climb,
+    draw_automaton,
+    log_likelihood,
+    smooth,
+)
 from tests.automata.test_automata import SYMBOLS, draw, probabilistic
 
 ROWS = [(), (0,), (0, 1), (0, 1), (1, 2, 0), (2,)]
@@ -55,6 +62,18 @@ def test_an_iteration_is_that_of_sums_over_paths(seed: int, m: int) -> None:
         assert log_likelihood(Strings.of(ROWS), start) == pytest.approx(total)
     np.testing.assert_allclose(found.step.sum(axis=(0, 2)) + found.final, 1.0)
     assert reached == pytest.approx(log_likelihood(Strings.of(ROWS), found))
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1.0, 1.5, 4.0]))
+def test_a_longer_step_is_a_power_of_the_step_of_em(seed: int, stride: float) -> None:
+    strings = Strings.of(ROWS)
+    before = draw_automaton(strings, 3, 3, seed)
+    after = climb(strings, [before], iterations=1)[0]
+    moved = [one * (other / one) ** stride for one, other in zip(before, after, strict=True)]
+    sums = moved[1].sum(axis=(0, 2)) + moved[2]
+    expected = moved[0] / moved[0].sum(), moved[1] / sums[:, None], moved[2] / sums
+    for found, wanted in zip(AutomatonLearner(strings).beyond(before, after, stride), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-9)
 
 
 def test_the_likelihood_rises_and_smoothing_leaves_no_string_out() -> None:
@@ -108,3 +127,13 @@ def test_more_random_starts_are_likelier(estimator: str, gain: float) -> None:
     options = [AutomatonOptions(6, estimator=estimator, random_starts=n) for n in (1, 10)]  # type: ignore[arg-type]
     one, several = (float(WeightedAutomaton.train(strings, each).log_probabilities(strings).sum()) for each in options)
     assert several > one + gain
+
+
+@pytest.mark.parametrize("seed", [2, 3, 5])
+def test_the_chosen_automaton_is_likelier_than_one_of_one_state(seed: int) -> None:
+    """Also where some spectral automata are refused, because their strings are infinitely long on average."""
+    rng = np.random.default_rng(seed)
+    strings = ["".join("ab"[x] for x in rng.integers(0, 2, rng.integers(5, 30))) for _ in range(40)]
+    options = AutomatonOptions(random_starts=1), AutomatonOptions(n_states=1)
+    chosen, one = (WeightedAutomaton.train(strings, each).log_probabilities(strings).sum() for each in options)
+    assert chosen > one

@@ -44,7 +44,8 @@ def test_a_page_and_info_say_what_a_model_is_good_at_and_how_good(run: Any) -> N
         }
         assert measured.issuperset(re.findall(r"\d+\.\d", model.figures))
         found = json.loads(run("info", model.name, "--json").stdout)
-        assert (found["good at"], found["bad at"], found["figures"]) == (model.good_at, model.bad_at, model.figures)
+        about = [f"{model.language}: {model.about}", model.sources, model.good_at, model.bad_at, model.figures]
+        assert [found[name] for name in ("about", "learnt from", "good at", "bad at", "figures")] == about
 
 
 def test_english_sentences_are_parsed_as_accurately_as_when_it_was_made(run: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from spectral_latent.corpora import dependency_trees
 from spectral_latent.dependency import ArcModel, DependencyModel, DependencyOptions, preset
-from spectral_latent.dependency.arcs import _NEAR, ArcEvidence, _near, arcs_of
+from spectral_latent.dependency.arcs import _NEAR, _TEMPLATES, ArcEvidence, _near, arcs_of
 from spectral_latent.dependency.options import check_together
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import score_attachments
@@ -78,6 +79,18 @@ def test_likely_neighbours_are_those_of_the_likeliest_heads(seed: int, n: int) -
     found = _near(start, np.zeros_like(g), np.array(heads) - 1, g, d)
     for row, (governor, word) in zip(found.tolist(), arcs, strict=True):
         assert dict(zip(_NEAR, row, strict=True)) == near_by_hand(heads, governor, word)
+
+
+def test_templates_treat_both_sides_of_a_word_alike() -> None:
+    """In a sentence that is read backwards, what was one word before is one word after, and so on."""
+    pairs = {"-1": "+1", "-2": "+2", "first": "last"}
+    mirror = {**pairs, **{other: one for one, other in pairs.items()}}
+
+    def backwards(value: str) -> str:
+        return re.sub(r"[-+]\d|first|last", lambda found: mirror[found[0]], value)
+
+    assert {frozenset(map(backwards, template)) for template in _TEMPLATES} == set(map(frozenset, _TEMPLATES))
+    assert len(set(map(frozenset, _TEMPLATES))) == len(_TEMPLATES)
 
 
 def test_judgements_keep_the_sum_of_each_word_and_small_posteriors() -> None:

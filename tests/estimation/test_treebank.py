@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import (
-    Columns,
-    EstimationError,
-    Shard,
-    Treebank,
-)
+from spectral_latent.constituency import Binarisation
+from spectral_latent.constituency.training import _PhraseFormalism
+from spectral_latent.dependency import DependencyOptions
+from spectral_latent.dependency.training import _DependencyFormalism
+from spectral_latent.estimation import Columns, EstimationError, Shard, Treebank
 from spectral_latent.estimation._treebank import ColumnStore, StoredColumns
+from spectral_latent.graphs.training import GraphFormalism
 from spectral_latent.operators import Counts
+from spectral_latent.sequence.training import SequenceFormalism
+from spectral_latent.trees import Vocabulary
+from tests.conformance.test_models import GRAPHS
+from tests.conformance.treebank import DEPENDENCIES, PHRASES, SENTENCES, TAGGED
 from tests.oracles import columns, kind_and_rule, numbers_of, post_order, shard_of, tree_strategy
 
 treebanks = st.lists(tree_strategy(n_symbols=3, n_terminals=3, max_leaves=6), min_size=1, max_size=8)
@@ -47,6 +53,26 @@ def test_counts_are_those_of_nodes(trees: list[tuple]) -> None:
 def test_treebanks_without_trees_are_refused(shards: list[Shard]) -> None:
     with pytest.raises(EstimationError, match="no trees to learn from"):
         Treebank.of(shards)
+
+
+@pytest.mark.parametrize(
+    ("make", "items", "is_exact"),
+    [
+        (lambda: _PhraseFormalism(Binarisation(), "all", False, Vocabulary()), PHRASES, True),
+        (lambda: _DependencyFormalism(DependencyOptions(), Vocabulary()), DEPENDENCIES, False),
+        (lambda: SequenceFormalism(has_tags=True), TAGGED, True),
+        (lambda: SequenceFormalism(has_tags=False), SENTENCES, True),
+        (lambda: GraphFormalism({}, {}), GRAPHS, False),
+    ],
+    ids=["phrases", "dependencies", "tags", "sequences", "graphs"],
+)
+def test_the_nodes_of_a_tree_are_counted_before_it_is_made(
+    make: Callable[[], Any], items: Sequence[Any], is_exact: bool
+) -> None:
+    formalism = make()
+    for item in items[:20]:
+        n = formalism.shard(formalism.columns([item], np.ones(1))).trees.n_nodes
+        assert n <= formalism.n_nodes(item) <= (n if is_exact else 2 * n)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

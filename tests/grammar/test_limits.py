@@ -48,7 +48,7 @@ def test_a_sentence_beyond_a_limit_has_a_fallback(
     with pytest.warns(RuntimeWarning, match=reason):
         (parse,) = limited.parse_nbest(sentence(LONG), 1)
     assert (parse.is_fallback, parse.sign, parse.log) == (True, 0, -np.inf)
-    assert not model.parse(sentence(LONG)).is_fallback
+    assert not model.with_limits(Limits(max_words=120)).parse(sentence(LONG)).is_fallback
 
 
 def test_a_given_tree_beyond_the_limit_has_no_score(parser: Any) -> None:
