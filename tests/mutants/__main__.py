@@ -32,6 +32,7 @@ from _pytest.runner import runtestprotocol
 from tests.mutants.faults import FOLDERS, ROOT, Fault, draw, rooms
 from tests.mutants.swap import Library, Place, place_of
 
+_IMPORT = "import"  # of a module, which every test needs
 _BYTES = 8 << 30  # of a process
 _LONG = 8  # CPU seconds of a test that is left out
 _NEEDED, _NEEDED_IN_ROOM = 90, 80  # percent
@@ -104,6 +105,8 @@ class Mutants:
             while usable and seconds > 0:
                 told = ask(partial(self._run, fault, compiled, usable, reached), 2 * seconds).splitlines()
                 last = told[-1] if told else "passed 0"  # the fault cannot be put
+                if last == _IMPORT:
+                    return last
                 if last.startswith("passed"):
                     seconds -= float(last.removeprefix("passed"))
                     break
@@ -121,7 +124,7 @@ class Mutants:
         key = f"mutants/{name.replace('/', '.')}"
         kept = self.cache.get(key, ["", "[]"])
         if kept[0] != digest:
-            kept = [digest, ask(partial(_note, self.files[name]), seconds=300)]
+            kept = [digest, ask(partial(_note, self.files[name], self.library.forget), seconds=300)]
             self.cache.set(key, kept)
         tests = map(json.loads, kept[1].splitlines())
         return {
@@ -139,8 +142,12 @@ class Mutants:
         """Put a fault, and run tests until one fails or the time is over; write their names, and the time they took."""
         begin = time.process_time()
         self.library.interpret(compiled)
-        if fault is not None:
-            self.library.put(fault)
+        try:
+            if fault is not None:
+                self.library.put(fault)
+        except ImportError:
+            write(_IMPORT)
+            return
         for item, following in zip(items, [*items[1:], None], strict=True):
             write(item.nodeid)  # if the process ends here, this test has caught the fault
             signal.setitimer(signal.ITIMER_PROF, 5 + 10 * reached[item.nodeid].seconds)  # then the process ends
@@ -151,9 +158,10 @@ class Mutants:
         write(f"passed {time.process_time() - begin}")
 
 
-def _note(items: Sequence[pytest.Item], write: Callable[[str], object]) -> None:
+def _note(items: Sequence[pytest.Item], forget: Callable[[], None], write: Callable[[str], object]) -> None:
     """Run tests; write for each whether it passes soon, its CPU seconds, and the functions of the library it calls."""
     inside = tuple(f"{folder}/" for folder in FOLDERS)
+    forget()  # so that the first test that needs what functions keep calls them
     for item, following in zip(items, [*items[1:], None], strict=True):
         profile = Profile(builtins=False)
         begin = time.process_time()

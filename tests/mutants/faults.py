@@ -15,6 +15,7 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -33,6 +34,7 @@ _EXPRESSIONS = (
     *((r"\+", "*"), (r"\*", "+"), (r"\?", ""), (r"\[\^", "["), (r"(?<!\[)\^", ""), (r"\$", "")),
     *((r"\\d", r"\w"), (r"\\s", r"\w"), (r"\\[wS]", r"\d"), (r"\|", "")),
 )  # patterns that occur in regular expressions, and what stands in their place
+_TYPE = r"((Literal|TypeVar|Callable)\b|(tuple|list|dict)\[|str \|)"
 _TEXTUAL = re.compile(r"\.(split|rsplit|startswith|endswith|remove(pre|suf)fix|r?partition|replace|join|[lr]?strip)$")
 
 
@@ -120,10 +122,27 @@ def draw(room: str, n: int, seed: int) -> list[Fault]:
 
 
 def equivalents() -> dict[tuple[str, str, str], str]:
-    """Read the faults that change no result, and the reason for each."""
+    """Read the faults that change no result, and the reason for each; other numbers of some tables are among them."""
     with Path(__file__).with_name("equivalents.toml").open("rb") as file:
-        entries = tomllib.load(file)["fault"]
-    return {(entry["module"], entry["before"], entry["after"]): entry["reason"] for entry in entries}
+        entries = tomllib.load(file)
+    known = {(entry["module"], entry["before"], entry["after"]): entry["reason"] for entry in entries["fault"]}
+    for group in entries["numbers"]:
+        for module in group.keys() - {"reason"}:
+            known |= {fault.key: group["reason"] for fault in _other_numbers(module, group[module])}
+    return known
+
+
+def _other_numbers(module: str, names: list[str]) -> list[Fault]:
+    """List the faults of tables with these names that put another number."""
+    found = [
+        fault
+        for fault in chain.from_iterable(faults_of(module))
+        if isinstance(fault.changed, ast.Constant) and isinstance(fault.changed.value, int | float)
+        if is_table(fault.unit) and names_of(fault.unit).intersection(names)
+    ]
+    named = {name for fault in found if is_table(fault.unit) for name in names_of(fault.unit)}
+    assert named.issuperset(names), f"{module}: no other numbers of {set(names) - named}"
+    return found
 
 
 @cache
@@ -155,7 +174,7 @@ def _functions(parent: ast.Module | ast.ClassDef, prefix: str) -> Iterator[tuple
 def is_table(node: ast.stmt) -> TypeGuard[ast.Assign | ast.AnnAssign]:
     """Tell whether a statement gives a value to a name that matters to results."""
     # Types stay in the classes that use them.
-    is_other = re.match(r"_log |__|\w+ = (Literal|TypeVar|Callable)\b|\w+: TypeAlias", ast.unparse(node))
+    is_other = re.match(rf"_log |__|\w+ = {_TYPE}|\w+: TypeAlias", ast.unparse(node))
     return isinstance(node, ast.Assign | ast.AnnAssign) and not is_other
 
 

@@ -96,6 +96,11 @@ class Library:
         file = str(ROOT / fault.module)
         return next(module for module in self.modules if module.__file__ == file)
 
+    def forget(self) -> None:
+        """Forget what functions have kept, so that they compute it again."""
+        for kept in self._caches:
+            kept.cache_clear()
+
     def interpret(self, compiled: set[Any]) -> None:
         """Replace compiled functions by the Python functions that they are made from, which warn no more than they.
 
@@ -111,15 +116,14 @@ class Library:
 
             return called
 
-        for kept in self._caches:
-            kept.cache_clear()
+        self.forget()
         for module in self.modules:
             for name, value in list(vars(module).items()):
                 if isinstance(value, _Whole) and value in compiled:
                     setattr(module, name, plain(value._function))
 
     def put(self, fault: Fault) -> None:
-        """Change the functions or the values that have a fault."""
+        """Change the functions or the values that have a fault.  Raises ImportError if a new value has an error."""
         before = list(_pieces(fault.tree, fault.module))
         fault.put()
         is_put = is_table(fault.unit)
@@ -135,7 +139,11 @@ class Library:
         for node in filter(is_table, fault.tree.body):  # the one that has the fault, and those made of it
             if node is fault.unit or changed & {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}:
                 own = {name: namespace[name] for name in names_of(node)}
-                exec(compile(ast.Module([node], []), str(ROOT / fault.module), "exec"), namespace)
+                code = compile(ast.Module([node], []), str(ROOT / fault.module), "exec")
+                try:
+                    exec(code, namespace)
+                except Exception as error:
+                    raise ImportError(f"{fault.module} cannot be imported") from error
                 changed |= own.keys()
                 for module in self.modules:
                     vars(module).update(
