@@ -13,7 +13,7 @@ from spectral_latent.model import Partial
 from tests.categorial import CategorialModel, Derivation, words_of
 
 NOUNS = ["dog", "cat", "bird", "house", "tree", *(f"{stem}ling" for stem in "bcdfghjklm")]  # the last ones are rare
-P_NOUNS, P_VERBS = "in", "((S\\NP)\\(S\\NP))/NP"
+P_VERBS = "((S\\NP)\\(S\\NP))/NP"
 OPTIONS = [GrammarOptions(EM(Clusters(2))), GrammarOptions(Spectral(2, smoothing=5.0))]
 
 

@@ -12,21 +12,12 @@ import pytest
 
 import spectral_latent
 from spectral_latent._numba import _folder_of, is_private
-from spectral_latent.corpora import (
-    CorpusError,
-    constituency_trees,
-    dependency_trees,
-    tagged_sentences,
-)
+from spectral_latent.corpora import CorpusError, constituency_trees, dependency_trees, tagged_sentences
 from spectral_latent.files import ModelFileError, load_model, save_model
 from spectral_latent.sequence import LatentTagger
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes and devices of POSIX")
-READERS: list[Callable[[Any], Any]] = [
-    constituency_trees,
-    dependency_trees,
-    tagged_sentences,
-]
+READERS: list[Callable[[Any], Any]] = [constituency_trees, dependency_trees, tagged_sentences]
 
 
 @pytest.fixture

@@ -12,13 +12,7 @@ from hypothesis import strategies as st
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.inference import collapse
-from spectral_latent.inspection import (
-    Direction,
-    NamedOperators,
-    describe_directions,
-    describe_rules,
-    describe_states,
-)
+from spectral_latent.inspection import Direction, NamedOperators, describe_directions, describe_rules, describe_states
 from spectral_latent.inspection.states import anchor_rows, anchor_table
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.trees import Rules

@@ -9,13 +9,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
-from spectral_latent_sklearn import (
-    LatentTagClassifier,
-    SpectralGaussianHMM,
-    SpectralHMM,
-    from_hmmlearn,
-    to_hmmlearn,
-)
+from spectral_latent_sklearn import LatentTagClassifier, SpectralGaussianHMM, SpectralHMM, from_hmmlearn, to_hmmlearn
 
 WEATHER = [["rain"], ["rain"], ["sun"], ["sun"], ["sun"]] * 30
 WORDS = [[1, "dogs"], [1, "bark"], [2, "cats"], [2, "sleep"], [2, "well"]] * 5
@@ -62,11 +56,7 @@ WITHOUT_ORDER = {
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")  # checks of numbers, for words
 @pytest.mark.parametrize(
     "estimator",
-    [
-        FirstColumn(n_init=1),
-        SpectralGaussianHMM(n_init=1, n_iter=5),
-        LatentTagClassifier(),
-    ],
+    [FirstColumn(n_init=1), SpectralGaussianHMM(n_init=1, n_iter=5), LatentTagClassifier()],
     ids=lambda value: type(value).__name__,
 )
 def test_checks_of_scikit_learn(estimator: BaseEstimator) -> None:

@@ -22,14 +22,7 @@ from spectral_latent_text import TextPipeline
 from tests.conformance.treebank import DEPENDENCIES, PHRASES, SENTENCES, TAGGED
 
 COMPONENTS = ("spectral_constituency", "spectral_tagger", "spectral_dependency")
-TEXTS = [
-    "she sees the cat with it",
-    "the dog\n\n sleeps",
-    " he likes a garden \n",
-    "",
-    "  \n ",
-    "it runs",
-]
+TEXTS = ["she sees the cat with it", "the dog\n\n sleeps", " he likes a garden \n", "", "  \n ", "it runs"]
 
 
 class Models(NamedTuple):

@@ -13,10 +13,7 @@ from nltk.grammar import Nonterminal, ProbabilisticProduction
 from nltk.parse import ViterbiParser
 from nltk.tree import Tree
 
-from spectral_latent.constituency import (
-    ConstituencyOptions,
-    PhraseConstraints,
-)
+from spectral_latent.constituency import ConstituencyOptions, PhraseConstraints
 from spectral_latent.corpora import phrase_from_nltk
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.inference import inside, total_weight

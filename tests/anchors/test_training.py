@@ -12,16 +12,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from benchmarks.papers.closed_form import (
-    solve_closed_form,
-)
-from spectral_latent.anchors.training import (
-    Bigrams,
-    choose_anchors,
-    count_bigrams,
-    find_mixtures,
-    maximise_likelihood,
-)
+from benchmarks.papers.closed_form import solve_closed_form
+from spectral_latent.anchors.training import Bigrams, choose_anchors, count_bigrams, find_mixtures, maximise_likelihood
 from spectral_latent.estimation.simplex import anchors as greedy
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from tests.sequence.hmms import draw_strings

@@ -6,11 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.constituency import (
-    ConstituencyModel,
-    Phrase,
-    unknown_phrase,
-)
+from spectral_latent.constituency import ConstituencyModel, Phrase, unknown_phrase
 from spectral_latent.constituency.tree import Constituent, list_constituents
 from spectral_latent_annotate import check_trees, repair
 from spectral_latent_annotate._repairs import believe, read_brackets, with_given

@@ -9,12 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spectral_latent.constituency import (
-    ConstituencyModel,
-    ConstituencyOptions,
-    Phrase,
-    preset,
-)
+from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, preset
 from spectral_latent.constituency.conversion import convert_trees
 from spectral_latent.constituency.training import prepare
 from spectral_latent.constituency.tree import list_constituents

@@ -181,10 +181,7 @@ class TestAnchorHMM(ModelConformance):
     model_class = AnchorHMM
     facts = ("anchors", "labels", "options")
     defaults = AnchorOptions()
-    settings = (
-        AnchorOptions(n_states=5),
-        AnchorOptions(n_states=4, hull="best-fit", spelling=False),
-    )
+    settings = (AnchorOptions(n_states=5), AnchorOptions(n_states=4, hull="best-fit", spelling=False))
     example = "dogs bark"
 
     @staticmethod
@@ -205,9 +202,7 @@ class TestAnchorHMM(ModelConformance):
         return list(model.tag_all(inputs, **jobs))
 
     def refused(self, model: AnchorHMM) -> Refused:
-        return [
-            (lambda: model.label({"no anchor": "N"}), ValueError, "no anchor"),
-        ]
+        return [(lambda: model.label({"no anchor": "N"}), ValueError, "no anchor")]
 
 
 def graph_of(phrase: Phrase) -> nx.DiGraph:
@@ -265,10 +260,7 @@ class TestGraphModel(EstimatedConformance):
 class TestWeightedAutomaton(ModelConformance):
     model_class = WeightedAutomaton
     defaults = AutomatonOptions(n_states=8)  # of strings that are too few to choose the number
-    settings = (
-        AutomatonOptions(n_states=3, estimator="em"),
-        AutomatonOptions(n_states=4, length=2, size=20),
-    )
+    settings = (AutomatonOptions(n_states=3, estimator="em"), AutomatonOptions(n_states=4, length=2, size=20))
     example = 7
     sense = MappingProxyType({"options": [None], "reached": [[]]})
 

@@ -7,12 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.corpora import (
-    CorpusError,
-    sentences,
-    tagged_sentences,
-    to_conllu,
-)
+from spectral_latent.corpora import CorpusError, sentences, tagged_sentences, to_conllu
 from spectral_latent.corpora.formats import ENDINGS, Format, sniff_format
 from spectral_latent.dependency import DependencySentence
 from tests.corpora.annotated import sentences as annotated

@@ -13,12 +13,7 @@ import pytest
 from nltk.corpus.reader import BracketParseCorpusReader, SinicaTreebankCorpusReader
 
 from spectral_latent.constituency import Changes
-from spectral_latent.corpora import (
-    CorpusError,
-    constituency_trees,
-    phrase_from_nltk,
-    phrases_from_nltk,
-)
+from spectral_latent.corpora import CorpusError, constituency_trees, phrase_from_nltk, phrases_from_nltk
 
 Install = Callable[..., Any]
 

@@ -7,10 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nltk.corpus.reader import (
-    DependencyCorpusReader,
-    TaggedCorpusReader,
-)
+from nltk.corpus.reader import DependencyCorpusReader, TaggedCorpusReader
 from nltk.tag import map_tag, str2tuple
 
 from spectral_latent.constituency import Changes

@@ -7,12 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spectral_latent.dependency import (
-    DependencyConstraints,
-    DependencyModel,
-    DependencyOptions,
-    DependencySentence,
-)
+from spectral_latent.dependency import DependencyConstraints, DependencyModel, DependencyOptions, DependencySentence
 from spectral_latent.dependency.decoding import make_arc_matrix
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.model import Partial, complete

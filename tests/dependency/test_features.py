@@ -12,10 +12,7 @@ from hypothesis import strategies as st
 
 from spectral_latent.dependency import Attachment, DependencySentence
 from spectral_latent.dependency.conversion import Side, compute_dependency_features, convert_trees
-from spectral_latent.estimation import (
-    inside_templates,
-    outside_templates,
-)
+from spectral_latent.estimation import inside_templates, outside_templates
 from spectral_latent.trees import Vocabulary
 from tests.dependency.trees import Heads, children, random_tree
 from tests.oracles import partition

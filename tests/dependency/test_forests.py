@@ -9,12 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.dependency.decoding import (
-    ArcForest,
-    build_projective,
-    find_best_heads,
-    find_n_best_heads,
-)
+from spectral_latent.dependency.decoding import ArcForest, build_projective, find_best_heads, find_n_best_heads
 from spectral_latent.inference import n_best_derivations
 from tests.dependency.trees import Heads, is_tree, projective_trees
 

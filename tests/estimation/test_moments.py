@@ -16,14 +16,7 @@ from spectral_latent.estimation._moments import moments_from_counts
 from spectral_latent.estimation.clustering import state_counts
 from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.trees import Rules, SkeletalTrees
-from tests.oracles import (
-    columns,
-    moments_by_loops,
-    numbers_of,
-    random_projections,
-    same_moments,
-    tree_strategy,
-)
+from tests.oracles import columns, moments_by_loops, numbers_of, random_projections, same_moments, tree_strategy
 
 STATES = [2, 1, 3]
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}

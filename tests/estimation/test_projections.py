@@ -24,9 +24,6 @@ from spectral_latent.trees import SkeletalTrees
 from tests.oracles import columns
 
 seeds = st.integers(0, 2**32 - 1)
-matrices = st.integers(1, 4).flatmap(
-    lambda width: st.lists(st.tuples(*[st.integers(-3, 4)] * width), min_size=1, max_size=30)
-)
 Triplets = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 

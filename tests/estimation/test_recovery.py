@@ -28,12 +28,7 @@ from spectral_latent.estimation import (
     spectral_moments,
 )
 from spectral_latent.estimation._moments import moments_from_counts
-from spectral_latent.estimation._recovery import (
-    feature_rows,
-    pivot_counts,
-    recover_counts,
-    state_maps,
-)
+from spectral_latent.estimation._recovery import feature_rows, pivot_counts, recover_counts, state_maps
 from spectral_latent.estimation.progress import LoweredStates
 from spectral_latent.inference import collapse, mean_node_counts, sample_trees, tree_weights
 from spectral_latent.operators import Counts, ObservableOperators

@@ -8,11 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from spectral_latent.estimation import (
-    EstimatorOptions,
-    Shard,
-    Treebank,
-)
+from spectral_latent.estimation import EstimatorOptions, Shard, Treebank
 from spectral_latent.files import CompactOperators
 from spectral_latent.grammar import (
     GrammarOptions,

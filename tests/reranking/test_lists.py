@@ -16,14 +16,7 @@ from spectral_latent.constituency import Phrase
 from spectral_latent.corpora import CorpusError, parse_brackets
 from spectral_latent.corpora.conllu import parse_conllu
 from spectral_latent.dependency import DependencySentence
-from spectral_latent.reranking import (
-    Candidate,
-    NBest,
-    NBestFormat,
-    best_trees,
-    nbest_format,
-    parse_nbest,
-)
+from spectral_latent.reranking import Candidate, NBest, NBestFormat, best_trees, nbest_format, parse_nbest
 from spectral_latent_nltk import to_nbest
 from tests.reranking.nbest_lists import dependency_lists, phrase_lists, written
 

@@ -12,12 +12,7 @@ from hypothesis import strategies as st
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.decoding import TagCharts, likely_rules, tag_matrix
 from spectral_latent.trees import FloatArray
-from tests.sequence.hmms import (
-    TaggedModel,
-    pair_marginals,
-    random_tagged,
-    tag_marginals,
-)
+from tests.sequence.hmms import TaggedModel, pair_marginals, random_tagged, tag_marginals
 
 K, N = 3, 4
 seeds = st.integers(0, 2**32 - 1)

@@ -10,7 +10,7 @@ from spectral_latent.sequence import Sequences
 from spectral_latent.sequence.conversion import longest_grams, untagged_features
 from tests.oracles import partition
 
-N, K = 3, 2
+N = 3
 strings = st.lists(st.lists(st.integers(0, N - 1), min_size=1, max_size=9), min_size=1, max_size=8)
 Column = list[tuple]
 

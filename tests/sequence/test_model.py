@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 from spectral_latent._names import EstimatorName
 from spectral_latent.automata import WeightedAutomaton
@@ -210,10 +209,7 @@ def swap_columns(rules: np.ndarray) -> np.ndarray:
     [
         ("binary_rules", lambda rules: np.concatenate([[[0, 1, 2]], rules[1:]])),
         ("unary_rules", swap_columns),
-        (
-            "leaf_rules",
-            lambda rules: rules + np.array([5, 0]),
-        ),  # of spines
+        ("leaf_rules", lambda rules: rules + np.array([5, 0])),  # of spines
     ],
 )
 def test_rules_of_another_formalism_are_refused(array: str, change: Any, tmp_path: Path) -> None:
@@ -224,9 +220,3 @@ def test_rules_of_another_formalism_are_refused(array: str, change: Any, tmp_pat
     save_model(tmp_path / "wrong", arrays | {name: change(arrays[name]) for name in names}, table)
     with pytest.raises(ModelFileError):
         LatentTagger.load(tmp_path / "wrong")
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Random corpora
-
-words = st.sampled_from(["a", "b", "Cd", "-", "12", "東"])

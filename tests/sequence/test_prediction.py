@@ -14,15 +14,7 @@ from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.sequence import END, HiddenMarkov, HMMOptions, LatentHMM
 from spectral_latent.sequence.prediction import Predictor
-from tests.sequence.hmms import (
-    TaggedModel,
-    all_strings,
-    begins,
-    draw_strings,
-    probability,
-    random_hmm,
-    random_tagged,
-)
+from tests.sequence.hmms import TaggedModel, all_strings, begins, draw_strings, probability, random_hmm, random_tagged
 
 N = 3
 seeds = st.integers(0, 2**32 - 1)
@@ -37,12 +29,6 @@ def uniform(n: int, stop: float = 0.5) -> ObservableOperators:
 def arrays(rows: Iterable[Sequence[int]]) -> list[np.ndarray]:
     """Each row as an array of integers."""
     return [np.array(row, dtype=np.int64) for row in rows]
-
-
-def events(predictor: Predictor, prefixes: list[String]) -> np.ndarray:
-    """(T, 2, n): of each observation that goes on, and of each that ends the string."""
-    found = np.array([list(predictor.events(row))[-1][1] for row in arrays(prefixes)])
-    return found.reshape(len(prefixes), 2, -1)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -12,21 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent._names import EstimatorName
-from spectral_latent.estimation import (
-    ESTIMATORS,
-    EstimatorOptions,
-    FeatureColumns,
-    Progress,
-)
+from spectral_latent.estimation import ESTIMATORS, EstimatorOptions, FeatureColumns, Progress
 from spectral_latent.estimation._treebank import count_rules
 from spectral_latent.lexicon import WordCounts
-from spectral_latent.sequence import (
-    HMMOptions,
-    LatentHMM,
-    Sequences,
-    conversion,
-    untagged,
-)
+from spectral_latent.sequence import HMMOptions, LatentHMM, Sequences, conversion, untagged
 from spectral_latent.sequence.training import SequenceFormalism
 from tests.sequence.hmms import draw_strings, random_hmm
 
