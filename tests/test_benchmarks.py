@@ -95,7 +95,7 @@ def test_rows_older_than_the_code_are_told(tmp_path: Path, monkeypatch: pytest.M
     """Statements count, comments and docstrings do not, and only those of the rooms that are measured."""
     found = load("_stale")
     monkeypatch.setattr(load("_results"), "ROOT", tmp_path)
-    monkeypatch.setattr(found, "rooms", lambda: {"Phrases": ["grammar"]})
+    monkeypatch.setattr(found, "settings", lambda: {"rooms": {"Phrases": ["grammar"]}})
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     found.change_since.cache_clear()
     phrases = [plan()["phrases"]]
@@ -146,7 +146,7 @@ def test_results_show_what_differs_and_stands_on_no_other_page(monkeypatch: pyte
     page.write_text(
         "<!-- results: phrases | model -->\n<!-- end -->\n<!-- results: craft | model | fast -->\n<!-- end -->"
     )
-    assert "fallbacks" in results.left_out()
+    assert "fallbacks" in results.settings()["left_out"]
     text = pages.results_page(several)
     assert "../docs/page.md" in text.partition("## Phrases")[2].partition("CRAFT")[0]
     assert list(tables_in(text)) == [[{"model": "fast", "F1": "1"}, {"model": "best", "F1": "2"}]]
