@@ -27,8 +27,8 @@ from tests.test_front_door import LISTS, MODELS, TREES, WORDS, graph
 WRONG = [None, -1, "x", [], object(), np.eye(2), 2**70, float("nan"), [None], ("x",)]
 OF_FILES = {"contents", "from_contents"}  # only `save` and `load` call them
 STEPS = {  # they take each other's results
-    *("analyse", "assemble", "chart", "checked", "evidence", "fallback", "find_parts", "judge_parts", "name_parts"),
-    *("of_points", "parses", "score_trees", "span_examples", "with_chains", "write"),
+    *("analyse", "assemble", "chart", "checked", "choices", "evidence", "fallback", "find_parts", "judge_parts"),
+    *("name_parts", "of_points", "parses", "score_trees", "with_chains", "write"),
 }
 OF_WORDS = ("ConstituencyModel.", "DependencyModel.", "LatentTagger.", "AnchorHMM.")
 SEVERAL = {"inputs", "phrases", "sentences", "trees"}  # parameters with several of what is no string

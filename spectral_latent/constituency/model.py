@@ -39,7 +39,6 @@ from spectral_latent.inference.decoding import trusted_derivations
 from spectral_latent.lexicon.choices import Choices
 from spectral_latent.model import Parse, Parses, Partial, check_kind, check_sentences, check_trees, complete
 from spectral_latent.model.analysis import Analysis
-from spectral_latent.model.batches import map_batches
 from spectral_latent.model.parts import Judge, Parts
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
@@ -173,7 +172,20 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         del trainings  # free the memory while the folds are read
         members = grammars[: len(several)]
         if to_learn is not None:
-            spans = _learn_spans(phrases, weights, members, to_learn, jobs, listener)
+            plain = [replace(settings, spans=None) for settings in several]
+            examples = held_out_choices(
+                ConstituencyModel,
+                phrases,
+                weights,
+                to_learn,
+                members,
+                plain,
+                prepare,
+                jobs,
+                listener,
+                anew=to_learn.anew,
+            )
+            spans = SpanModel.train(examples, to_learn)
         return ConstituencyModel(members, spans, FunctionLabeller(grammars[-1]) if labelling else None)
 
     def with_limits(self, limits: Limits) -> ConstituencyModel:
@@ -299,10 +311,9 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         """Write a tree in brackets."""
         return tree.bracketed()
 
-    def span_examples(self, trees: Sequence[Phrase], options: SpanOptions) -> list[Choices]:
-        """List the constituents that the grammars find in each tree's sentence; none if no grammar derives it.
-
-        trees: cleaned trees, whose constituents are the correct ones."""
+    def choices(self, trees: Sequence[Phrase], options: SpanOptions) -> list[Choices]:
+        """List the constituents that the grammars find in each tree's sentence; none if no grammar derives it."""
+        trees = list(cleaned(trees))
         inputs = [unknown_phrase(tuple(tree.words())) for tree in trees]
         chains = self.find_parts(inputs, self.chart(inputs)).evidence.chains
         examples = []
@@ -415,35 +426,6 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         tags = self.members[0].most_frequent_tags(analysis.charts[0].grammar.of_sentences(np.array([at])))
         leaves = [Phrase(tag, (word,)) for tag, word in zip(tags, given.sentence, strict=True)]
         return given.constraints.alone(leaves, FALLBACK)
-
-
-def _learn_spans(
-    trees: Iterable[Phrase],
-    weights: Iterable[float] | None,
-    grammars: Sequence[PhraseGrammar],
-    options: SpanOptions,
-    jobs: int | None,
-    listener: Listener,
-) -> SpanModel:
-    """Train a model of spans on the constituents that grammars find in sentences that are new to them."""
-    alone = [replace(grammar.options, spans=None) for grammar in grammars]
-    examples = held_out_choices(
-        trees,
-        weights,
-        options,
-        grammars,
-        lambda trees, weights: prepare(trees, alone, weights=weights, jobs=jobs),
-        lambda members, trees: map_batches(_examples_of, ConstituencyModel(members), cleaned(trees), jobs, options),
-        jobs,
-        listener,
-        anew=options.anew,
-    )
-    return SpanModel.train(examples, options)
-
-
-def _examples_of(model: ConstituencyModel, trees: Sequence[Phrase], options: SpanOptions) -> list[Choices]:
-    """List the constituents that the grammars of a model find in the sentence of each cleaned tree."""
-    return model.span_examples(trees, options)
 
 
 def self_train(

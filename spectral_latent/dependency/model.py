@@ -29,7 +29,6 @@ from spectral_latent.inference import SignedLog
 from spectral_latent.lexicon.choices import Choices, JudgeOptions
 from spectral_latent.model import check_kind, check_trees
 from spectral_latent.model.analysis import Analysis
-from spectral_latent.model.batches import map_batches
 from spectral_latent.model.parts import Judge, Parts, average
 from spectral_latent.tokenisation import Token
 from spectral_latent.trees import FloatArray, IntArray
@@ -120,7 +119,11 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         del trainings  # free the memory while the folds are read
         arcs = None
         if to_learn is not None:
-            arcs = _learn_arcs(sentences, weights, members, to_learn, jobs, listener)
+            plain = [replace(settings, arcs=None) for settings in several]
+            examples = held_out_choices(
+                DependencyModel, sentences, weights, to_learn, members, plain, prepare, jobs, listener
+            )
+            arcs = ArcModel.train(examples, to_learn)
         return DependencyModel(members, labelled.learn(members[0].options), arcs=arcs)
 
     def unknown_tags(self, sentence: DependencySentence) -> list[str]:
@@ -376,38 +379,14 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         found = iter([names[label] for label in labels.tolist()])
         return [tree.with_heads(tree.heads, tuple(islice(found, len(tree.forms)))) for tree in trees]
 
-
-def _learn_arcs(
-    trees: Iterable[DependencySentence],
-    weights: Iterable[float] | None,
-    grammars: Sequence[DependencyGrammar],
-    options: JudgeOptions,
-    jobs: int | None,
-    listener: Listener,
-) -> ArcModel:
-    """Train a model of arcs on those that grammars find in sentences that are new to them."""
-    alone = [replace(grammar.options, arcs=None) for grammar in grammars]
-    examples = held_out_choices(
-        trees,
-        weights,
-        options,
-        grammars,
-        lambda trees, weights: prepare(trees, alone, weights=weights, jobs=jobs),
-        lambda members, trees: map_batches(_examples_of, DependencyModel(members), trees, jobs, options.least),
-        jobs,
-        listener,
-    )
-    return ArcModel.train(examples, options)
-
-
-def _examples_of(model: DependencyModel, trees: Sequence[DependencySentence], least: float) -> list[Choices]:
-    """List the arcs that the grammars of a model find in the sentence of each tree, with the right ones marked."""
-    inputs = [unknown_tree(tree) for tree in trees]
-    arcs = model.find_parts(inputs, model.chart(inputs)).parts
-    arcs = arcs.take(arcs.posterior > least)
-    examples = []
-    for at, tree in enumerate(trees):
-        of_tree = arcs.of_sentence(at)
-        of_tree = of_tree.take(np.argsort(of_tree.end, kind="stable"))
-        examples.append(arc_choices(of_tree, ArcEvidence.of([tree], model.options), tree.heads))
-    return examples
+    def choices(self, trees: Sequence[DependencySentence], options: JudgeOptions) -> list[Choices]:
+        """List the arcs that the grammars find in the sentence of each tree, with the right ones marked."""
+        inputs = [unknown_tree(tree) for tree in trees]
+        arcs = self.find_parts(inputs, self.chart(inputs)).parts
+        arcs = arcs.take(arcs.posterior > options.least)
+        examples = []
+        for at, tree in enumerate(trees):
+            of_tree = arcs.of_sentence(at)
+            of_tree = of_tree.take(np.argsort(of_tree.end, kind="stable"))
+            examples.append(arc_choices(of_tree, ArcEvidence.of([tree], self.options), tree.heads))
+        return examples

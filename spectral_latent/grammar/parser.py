@@ -31,6 +31,7 @@ from spectral_latent.model import (
     entropies,
 )
 from spectral_latent.model.analysis import Analysis
+from spectral_latent.model.batches import map_batches
 from spectral_latent.model.parts import jackknife
 from spectral_latent.tokenisation import Token, Tokenisation
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
@@ -92,6 +93,12 @@ class Parser(
     @abstractmethod
     def _tags(self, given: Partial[Sentence, Constraints], grammar: Grammar) -> IntArray | None:
         """Number the only tag that each word may have, -1 for any tag; None for any tag of all words."""
+
+    @abstractmethod
+    def choices(self, trees: Sequence[Tree], options: Any) -> list[Choices]:
+        """List the parts that the grammars find in each tree's sentence, with the right ones marked.
+
+        options: the settings of the judge that learns from them."""
 
     def with_limits(self, limits: Limits) -> Self:
         """Replace the limits of the cost of a sentence under each grammar.
@@ -219,22 +226,25 @@ def _tell(listener: Listener, prefix: str, progress: Progress) -> None:
 
 
 def held_out_choices(
+    parser: Callable[[tuple[Grammar, ...]], Parser[Grammar, Any, Any, Tree]],
     trees: Iterable[Tree],
     weights: Iterable[float] | None,
     options: JudgeOptions,
     grammars: Sequence[Grammar],
-    prepare: Callable[[list[Tree], list[float]], list[Training[Grammar]]],
-    choices_of: Callable[[tuple[Grammar, ...], list[Tree]], Iterable[Choices]],
+    plain: Sequence[GrammarOptions],
+    prepare: Callable[..., list[Training[Grammar]]],
     jobs: int | None,
     listener: Listener,
     *,
     anew: bool = False,
 ) -> list[Choices]:
-    """List what a judge learns from: the parts that the grammars of other folds find in the sentence of each tree."""
+    """List what a judge learns from: the parts that the grammars of other folds find in the sentence of each tree.
+
+    plain: the options of these grammars without a judge, with which `prepare` makes the treebanks of folds."""
 
     def learn(trees: list[Tree], weights: list[float]) -> tuple[Grammar, ...]:
         """Learn the grammars of some trees."""
-        trainings = prepare(trees, weights)
+        trainings = prepare(trees, plain, weights=weights, jobs=jobs)
         if anew:
             return tuple(training.estimate(jobs=jobs) for training in trainings)
         return tuple(estimate_again(training, whole, jobs) for whole, training in zip(grammars, trainings, strict=True))
@@ -243,9 +253,10 @@ def held_out_choices(
     weighted = [(tree, weight) for tree, weight in zip(trees, times, strict=False) if weight > 0.0]
     examples: list[Choices] = []
     for members, held_out, times_of in jackknife(weighted, options.folds, learn, listener):
-        found = choices_of(members, held_out)
+        model = parser(members)
+        found = map_batches(type(model).choices, model, held_out, jobs, options)
         examples += [each.to_learn_from(weight) for each, weight in zip(found, times_of, strict=True)]
-        del members  # free the memory while the next fold is learnt
+        del members, model  # free the memory while the next fold is learnt
     return examples
 
 

@@ -182,7 +182,7 @@ def test_examples_are_the_likely_constituents_of_which_those_of_the_tree_are_rig
 ) -> None:
     options = SpanOptions(least=0.01)
     plain = with_spans(parser, None, None)
-    for tree, examples in zip(trees[:10], parser.span_examples(trees[:10], options), strict=True):
+    for tree, examples in zip(trees[:10], parser.choices(trees[:10], options), strict=True):
         likely = {part for part, p in plain.posteriors(list(tree.words())).items() if p >= 0.01}
         of_tree = {part for part in likely if part in set(list_constituents(tree))}
         assert (len(examples.is_right), examples.is_right.sum()) == (len(likely), len(of_tree))
