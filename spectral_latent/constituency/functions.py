@@ -47,7 +47,13 @@ class FunctionLabeller:
         """Add function labels to trees of one sentence.
 
         A constituent that the grammar does not find in the sentence gets no function label."""
-        best = self._best(words, constituents)
+        charts = self.grammar.charts([words], permits=[self._permits(constituents, len(words))])
+        parts = self._labels.split(self.grammar.items(charts).constituents().merge()).parts
+        pairs = zip(parts.posterior.tolist(), self._labels.named(parts), strict=True)
+        rising = sorted(pairs, key=lambda pair: pair[0])
+        # Of several labels of one category, the dictionary keeps the last one, which is the likeliest.
+        phrases = (part for _, part in rising if not part.is_tag)
+        best = {part._replace(label=base_label(part.label)): part.label for part in phrases}
         return [relabelled(tree, best, words) for tree in trees]
 
     def _permits(self, constituents: Parts, n: int) -> Permits:
@@ -61,17 +67,6 @@ class FunctionLabeller:
         row = np.where(crossed, 2, np.where(posterior > _POSSIBLE, 0, 1))
         everything = np.ones_like(self.grammar.is_bar)
         return Permits(row, np.stack([everything, self.grammar.is_bar, ~everything]))
-
-    def _best(self, words: Sequence[str], constituents: Parts) -> dict[Constituent, str]:
-        """Find the likeliest label for the category of each constituent that the grammar finds."""
-        permits = self._permits(constituents, len(words))
-        charts = self.grammar.charts([words], permits=[permits])
-        parts = self._labels.split(self.grammar.items(charts).constituents().merge()).parts
-        pairs = zip(parts.posterior.tolist(), self._labels.named(parts), strict=True)
-        rising = sorted(pairs, key=lambda pair: pair[0])
-        # Of several labels of one category, the dictionary keeps the last one, which is the likeliest.
-        phrases = (part for _, part in rising if not part.is_tag)
-        return {part._replace(label=base_label(part.label)): part.label for part in phrases}
 
 
 def relabelled(tree: Phrase, labels: dict[Constituent, str], words: Sequence[str]) -> Phrase:

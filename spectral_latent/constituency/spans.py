@@ -134,17 +134,6 @@ def _hashes_of_word(word: str) -> tuple[int, int, int]:
     return hash_name(word), hash_name(repr(signatures(word)[0])), hash_name(word.lower()[-2:])
 
 
-def _best_tags(parts: Parts, is_tag: BoolArray, first: IntArray, name: IntArray, n: int) -> IntArray:
-    """Find the name (n,) of the likeliest tag of each word; -1 if none has a posterior.
-
-    is_tag, first, name: (L,) whether a constituent is a tag, its first word among all words, and its name."""
-    rows = np.flatnonzero(is_tag)
-    rows = rows[np.argsort(parts.posterior[rows], kind="stable")]
-    tag = np.full(n, -1)
-    tag[first[rows]] = name[rows]  # of several tags for a word, the last and likeliest stays
-    return tag
-
-
 @compiled
 def _likely_places(
     first: IntArray, end: IntArray, sentence: IntArray, likely: IntArray, of_sentence: IntArray, judged: IntArray
@@ -228,7 +217,11 @@ def _columns(
     name = parts.label % len(labels.names)
     is_tag = labels.are_tags(parts)
     word, form, ending = np.array([_hashes_of_word(word) for word in words], dtype=np.uint64).T
-    tag = labels.hashes[_best_tags(parts, is_tag, first_of_all, name, len(words))]
+    rows = np.flatnonzero(is_tag)
+    rows = rows[np.argsort(parts.posterior[rows], kind="stable")]
+    best = np.full(len(words), -1)
+    best[first_of_all[rows]] = name[rows]  # of several tags for a word, the last and likeliest stays
+    tag = labels.hashes[best]
     label = labels.hashes[name] * np.uint64(2) + is_tag.astype(np.uint64)
     columns = {}
     # Number the words from 1; a place without a word has the number 0 and the value 0.

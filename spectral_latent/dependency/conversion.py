@@ -203,7 +203,12 @@ def convert_trees(
     sentences = list(sentences)
     tags = list(tags)
     for number, sentence in enumerate(sentences, start=first):
-        _require_tree(sentence, number)
+        require_heads(sentence, number)
+        text = f"sentence {number} ({' '.join(sentence.forms[:12])})"
+        if not sentence.is_tree():
+            raise EstimationError(f"{text}: its heads make a cycle; every word must lead to the root")
+        if len(sentence.roots) != 1:
+            raise EstimationError(f"{text} has {len(sentence.roots)} roots; it needs one word of head 0")
     if [len(row) for row in tags] != [len(sentence.forms) for sentence in sentences]:
         raise EstimationError("there must be one tag for each word of each sentence")
     start = np.cumsum([0, *(len(sentence.forms) for sentence in sentences)])
@@ -235,18 +240,6 @@ def require_heads(sentence: DependencySentence, number: int) -> None:
     for word, head in enumerate(sentence.heads, start=1):
         if not 0 <= head <= n:
             raise EstimationError(f"sentence {number} ({text}), word {word}: head {head} is neither 0 nor a word of it")
-
-
-def _require_tree(sentence: DependencySentence, number: int) -> None:
-    """Raise EstimationError unless the heads are one tree."""
-    require_heads(sentence, number)
-    text = " ".join(sentence.forms[:12])
-    if not sentence.is_tree():
-        raise EstimationError(f"sentence {number} ({text}): its heads make a cycle; every word must lead to the root")
-    if len(sentence.roots) != 1:
-        raise EstimationError(
-            f"sentence {number} ({text}) has {len(sentence.roots)} roots; it needs one word of head 0"
-        )
 
 
 def list_possible_rules(symbols: Sequence[HeadSymbol], attachment: Attachment) -> tuple[IntArray, BoolArray]:

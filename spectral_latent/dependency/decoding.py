@@ -17,7 +17,6 @@ import numpy as np
 
 from spectral_latent._compiled import check_column, check_range, compiled
 from spectral_latent.inference import (
-    Derivations,
     check_forest,
     edge_marginals,
     inside,
@@ -312,17 +311,6 @@ def make_arc_matrix(arcs: Parts, n: int) -> FloatArray:
     return matrix
 
 
-def _heads(arcs: ArcForest, derivations: Derivations, n: int) -> list[tuple[int, ...]]:
-    """List the heads of the n words in the tree of each derivation."""
-    edges, start = derivations.edges
-    tree = np.repeat(np.arange(len(derivations)), np.diff(start))
-    has_arc = arcs.governor[edges] >= 0
-    edge = edges[has_arc]
-    heads = np.zeros((len(derivations), n), dtype=np.int64)
-    heads[tree[has_arc], arcs.dependant[edge] - 1] = arcs.governor[edge]
-    return list(map(tuple, heads.tolist()))
-
-
 def find_n_best_heads(weights: FloatArray, n_best: int) -> list[tuple[int, ...]]:
     """List the heads of up to `n_best` projective trees, by falling sum of their arcs' weights.
 
@@ -333,7 +321,13 @@ def find_n_best_heads(weights: FloatArray, n_best: int) -> list[tuple[int, ...]]
     weight = np.zeros(arcs.forest.n_edges)  # those without an arc have no weight
     has_arc = arcs.governor >= 0
     weight[has_arc] = weights[arcs.governor[has_arc], arcs.dependant[has_arc] - 1]
-    return _heads(arcs, n_best_derivations(arcs.forest, weight, n_best), weights.shape[1])
+    derivations = n_best_derivations(arcs.forest, weight, n_best)
+    edges, start = derivations.edges
+    tree = np.repeat(np.arange(len(derivations)), np.diff(start))[has_arc[edges]]
+    edge = edges[has_arc[edges]]
+    heads = np.zeros((len(derivations), weights.shape[1]), dtype=np.int64)
+    heads[tree, arcs.dependant[edge] - 1] = arcs.governor[edge]
+    return list(map(tuple, heads.tolist()))
 
 
 def find_best_heads(weights: FloatArray) -> tuple[int, ...] | None:

@@ -153,17 +153,13 @@ class DependencyGrammar(
         # The terminals are the places of words among the words of all trees.
         return WeighedForest(grammar.latent, grammar.forest_of(converted.trees))
 
-    def _words_of(self, trees: Sequence[DependencySentence]) -> SentenceGrammar:
-        """Look up the words of trees, once for all trees of one sentence."""
-        keys = [(self.options.words_of(tree), self.options.tags_of(tree)) for tree in trees]
-        of_key = dict(zip(keys, trees, strict=True))
-        words = [words for words, _ in of_key]
-        grammar = self.for_sentences(words, self.tags_of_words(list(of_key.values())))
-        return grammar.of_sentences(Vocabulary(of_key).numbers(keys))
-
     def forest_of(self, trees: Sequence[DependencySentence]) -> WeighedForest:
         """Build the forest of the derivations of trees, with a component for each tree."""
-        return self.weighed(trees, self._words_of(trees))
+        # Look up the words once for all trees of one sentence.
+        keys = [(self.options.words_of(tree), self.options.tags_of(tree)) for tree in trees]
+        of_key = dict(zip(keys, trees, strict=True))
+        grammar = self.for_sentences([words for words, _ in of_key], self.tags_of_words(list(of_key.values())))
+        return self.weighed(trees, grammar.of_sentences(Vocabulary(of_key).numbers(keys)))
 
     def output(self, tree: SkeletalTrees, given: PartialDependencies | None = None) -> DependencySentence:
         """Convert one s-tree back to a dependency tree without relations."""

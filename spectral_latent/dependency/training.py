@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from spectral_latent.dependency.conversion import (
 from spectral_latent.dependency.grammar import DependencyGrammar
 from spectral_latent.dependency.options import DependencyOptions, check_together
 from spectral_latent.dependency.relations import RelationModel
-from spectral_latent.dependency.tree import DependencySentence, TagColumn, choose_column, with_all_tags
+from spectral_latent.dependency.tree import DependencySentence, choose_column, with_all_tags
 from spectral_latent.estimation import Columns, Formalism, Shard, read_treebanks
 from spectral_latent.grammar import Training, prepare_grammar, spelling_of
 from spectral_latent.lexicon import Lexicon, WordCounts
@@ -102,13 +102,15 @@ def prepare(
     labelled: gets the trees with their relations, unless it is None.
     Raises the errors of `DependencyModel.train`."""
     check_together(options)
-    column, tagged = _with_tags(check_trees(sentences, DependencySentence), options[0].tags)
-    options = [replace(settings, tags=column) for settings in options]
+    column, trees = choose_column(check_trees(sentences, DependencySentence), options[0].tags)
+    if column is not None:  # a treebank without tags is not changed
+        options = [replace(settings, tags=column) for settings in options]
+        trees = with_all_tags(trees, column)
     terminals = Vocabulary[str]()
     formalisms = {settings.attachment: _DependencyFormalism(settings, terminals) for settings in options}
     first = formalisms[options[0].attachment]
     first.arcs = labelled
-    read = read_treebanks(tagged, [*formalisms.values()], weights=weights, jobs=jobs)
+    read = read_treebanks(trees, [*formalisms.values()], weights=weights, jobs=jobs)
     treebanks = dict(zip(formalisms, read, strict=True))
     # Learn the spelling model once: tags are the same under every attachment.
     tags = sorted({symbol.tag for symbol in first.symbols})
@@ -122,16 +124,6 @@ def prepare(
         unseen = _unseen_rules(treebank.counts, symbols, settings)
         trainings.append(prepare_grammar(DependencyGrammar, symbols, treebank, lexicon, tags, settings, unseen))
     return trainings
-
-
-def _with_tags(
-    sentences: Iterable[DependencySentence], preferred: TagColumn
-) -> tuple[TagColumn, Iterator[DependencySentence]]:
-    """Choose the column of tags, and give every word a tag there; a treebank without tags is not changed."""
-    column, chosen = choose_column(sentences, preferred)
-    if column is None:
-        return preferred, chosen
-    return column, with_all_tags(chosen, column)
 
 
 def _unseen_rules(counts: Counts, symbols: Sequence[HeadSymbol], options: DependencyOptions) -> Counts:

@@ -34,6 +34,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spectral_latent import _scipy as scipy
 from spectral_latent.operators import Counts, ObservableOperators, Tensor, Tensors, row_sums
 from spectral_latent.operators.operators import RuleTable
 from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
@@ -158,7 +159,9 @@ class Moments(RuleTable):
         states: (S,) the dimensions m' of the maps' results.
         inside: for each symbol the matrix A (m', m).
         outside: for each symbol the matrix B (m', m)."""
-        a_plus, b_plus = ([_augment_map(matrix) for matrix in maps] for maps in (inside, outside))
+        a_plus, b_plus = (
+            [scipy.linalg.block_diag(np.ones((1, 1)), matrix) for matrix in maps] for maps in (inside, outside)
+        )
         every = np.arange(len(states))
         parent, child = self.rules.unary.T
         return replace(
@@ -192,15 +195,6 @@ class Moments(RuleTable):
 def augment(rows: FloatArray) -> FloatArray:
     """Put a one before each row (n, M)."""
     return np.concatenate([np.ones((len(rows), 1)), rows], axis=1)
-
-
-def _augment_map(matrix: FloatArray) -> FloatArray:
-    """Extend a linear map (m', m) to augmented vectors: it keeps the one."""
-    rows, columns = matrix.shape
-    extended = np.zeros((rows + 1, columns + 1))
-    extended[0, 0] = 1.0
-    extended[1:, 1:] = matrix
-    return extended
 
 
 def _map_rows(table: FloatArray, maps: list[FloatArray], symbols: IntArray) -> FloatArray:
@@ -247,13 +241,6 @@ def _binary(
         yield Tensor(outside[group, : end[a]], left[:, : end[b]], right[:, : end[c]])
 
 
-def _with_sums(counts: FloatArray) -> FloatArray:
-    """Put before counts (m, ...) their sums over every set of axes, which gives the moments of augmented vectors."""
-    for axis in range(counts.ndim):
-        counts = np.concatenate([counts.sum(axis=axis, keepdims=True), counts], axis=axis)
-    return counts
-
-
 def moments_from_counts(counts: Counts, observed: Counts) -> Moments:
     """Make moments from expected counts of rules with their states.
 
@@ -264,7 +251,8 @@ def moments_from_counts(counts: Counts, observed: Counts) -> Moments:
 
     def scale_states(array: FloatArray, a: int) -> FloatArray:
         """Put sums before the counts (m_a, ...) of a rule, and multiply those of each state by n(a) / n(a, h)."""
-        array = _with_sums(array)
+        for axis in range(array.ndim):  # the sums over every set of axes give the moments of augmented vectors
+            array = np.concatenate([array.sum(axis=axis, keepdims=True), array], axis=axis)
         array[1:] *= scale[a, : len(array) - 1].reshape(-1, *([1] * (array.ndim - 1)))
         return array
 

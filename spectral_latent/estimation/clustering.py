@@ -130,14 +130,10 @@ def _centres(counted: tuple[_Sample, float]) -> _Centres:
     return _Centres(scale, centres[np.unique(_nearest(points, centres))])
 
 
-def _relative_distances(points: FloatArray, centres: FloatArray) -> FloatArray:
-    """Compute ‖x - c‖² - ‖x‖² of points x (n, d) and centres c (k, d): (n, k)."""
-    return np.asarray(np.square(centres).sum(axis=1) - 2.0 * points @ centres.T)
-
-
 def _nearest(points: FloatArray, centres: FloatArray) -> IntArray:
     """Find the centre (n,) nearest to each point; points: (n, d), centres: (k, d)."""
-    return np.asarray(_relative_distances(points, centres).argmin(axis=1), dtype=np.int64)
+    distances = np.square(centres).sum(axis=1) - 2.0 * points @ centres.T  # ‖x - c‖² - ‖x‖²
+    return np.asarray(distances.argmin(axis=1), dtype=np.int64)
 
 
 # The best cut of a cluster across its principal direction: by how much it lowers the sum of squared distances from

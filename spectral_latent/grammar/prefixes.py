@@ -118,15 +118,6 @@ def _add_column(
     return edges[:n_edges], size
 
 
-def _with_room(chart: _Chart, size: int) -> _Chart:
-    """Make room in a chart for `size` items in all."""
-    if size <= len(chart.symbol):
-        return chart
-    more = np.zeros(2 * size - len(chart.symbol), dtype=np.int64)
-    first = np.append(chart.first, more)
-    return _Chart(np.append(chart.symbol, more), first, np.append(chart.inside, more.astype(np.float64)))
-
-
 def prefix_forest(
     grammar: CoarseGrammar,
     corners: LeftCorners,
@@ -161,7 +152,10 @@ def prefix_forest(
         scale.append(scale[-1] + math.log2(probability))
         np.add.at(scores[j], tags, leaves.weight[of_word] / probability)
         begin = end_ptr[j + 1]
-        chart = _with_room(chart, begin + (j + 1) * n_symbols)
+        if (end := begin + (j + 1) * n_symbols) > len(chart.symbol):  # make room
+            more = np.zeros(2 * end - len(chart.symbol), dtype=np.int64)
+            symbol, first = np.append(chart.symbol, more), np.append(chart.first, more)
+            chart = _Chart(symbol, first, np.append(chart.inside, more.astype(np.float64)))
         if kept is not None:
             of_column = kept.end == j + 1
             is_kept[:] = False

@@ -53,8 +53,10 @@ class GrammarSums(Generic[Grammar]):
         operators = start.operators
         of_words = operators.rules.leaf[:, 1] < start.n_known  # signatures are made anew
         operators = operators.with_leaf_rules(operators.rules.leaf[of_words], operators.leaf[of_words])
-        self._theta = replace(_with_roots(start_again(operators)), singular_values=None)
-        self._expected = _zeros_of(self._theta)
+        theta = replace(_with_roots(start_again(operators)), singular_values=None)
+        root, leaf, unary, data = map(np.zeros_like, (theta.root, theta.leaf, theta.unary, theta.binary.data))
+        self._theta = theta
+        self._expected = ExpectedCounts(theta.rules, theta.states, root, leaf, unary, theta.binary.with_data(data))
         none = SkeletalTrees.of([], left=[], right=[], terminal=[], root=[])
         self._observed = Counts.of_trees(none)
         self._seen = WordCounts.of(none.symbol, none.terminal, np.zeros(0, dtype=np.bool_))
@@ -109,18 +111,6 @@ class GrammarSums(Generic[Grammar]):
         latent = mix_with_mean(expected.counts(), counts, _SHARE, training.treebank.priors)
         compact = CompactOperators.apart(ObservableOperators.probabilities_of(latent))
         return replace(training.coarse, latent=compact)
-
-
-def _zeros_of(operators: ObservableOperators) -> ExpectedCounts:
-    """Make counts of zero in the layout of operators."""
-    return ExpectedCounts(
-        operators.rules,
-        operators.states,
-        np.zeros_like(operators.root),
-        np.zeros_like(operators.leaf),
-        np.zeros_like(operators.unary),
-        operators.binary.with_data(np.zeros_like(operators.binary.data)),
-    )
 
 
 def _with_roots(operators: ObservableOperators) -> ObservableOperators:

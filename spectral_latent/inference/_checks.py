@@ -24,14 +24,6 @@ def _length(column: Any) -> int:
     return len(column) if isinstance(column, np.ndarray) and column.ndim else 0
 
 
-def _check_columns(forest: Forest) -> None:
-    """Check the columns of a forest by type and length.  Raises ValueError that names the column."""
-    n_items, n_edges, n_roots = (_length(column) for column in (forest.symbol, forest.rule, forest.root))
-    sizes = (n_items, n_items + 1, n_edges, n_edges, n_edges, n_roots, n_roots)
-    for name, column, size in zip(_COLUMNS, forest, sizes, strict=True):
-        check_column(name, column, (size,), np.int64)
-
-
 def _check(are_sound: BoolArray, where: Callable[[int], str], fault: str) -> None:
     """Raise ValueError, with the place of the first of n numbers (n,) that is not sound, if there is one."""
     if not are_sound.all():
@@ -78,7 +70,10 @@ def check_forest(forest: Forest) -> None:
     Traceback (most recent call last):
     ValueError: edge 1 of item 1 (rule 0, children 1 and -1): a child must be -1 or an earlier item of its component
     """
-    _check_columns(forest)
+    n_items, n_edges, n_roots = (_length(column) for column in (forest.symbol, forest.rule, forest.root))
+    sizes = (n_items, n_items + 1, n_edges, n_edges, n_edges, n_roots, n_roots)
+    for name, column, size in zip(_COLUMNS, forest, sizes, strict=True):
+        check_column(name, column, (size,), np.int64)
     start, left, right = forest.start, forest.left, forest.right
     is_whole = start[0] == 0 and start[-1] == len(left)
     never_falls = (start[:-1] <= start[1:]) & (start[1:] <= len(left))

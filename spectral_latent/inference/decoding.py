@@ -392,18 +392,6 @@ class Derivations(Sequence[Derivation]):
         return Derivation(edges[start[number] : start[number + 1]], score)
 
 
-def _of_parts(
-    edge: IntArray, left: IntArray, right: IntArray, root: IntArray, component: IntArray, score: FloatArray
-) -> Derivations:
-    """Make derivations of numbered parts (P,), and leave out the parts that none of the derivations (n,) contains."""
-    needed = np.zeros(len(edge), dtype=np.bool_)
-    needed[root] = True
-    _mark_needed(left, right, needed)
-    kept = np.flatnonzero(needed)
-    number = np.append(np.cumsum(needed) - 1, -1)  # the last entry keeps -1, which means no child
-    return Derivations(edge[kept], number[left[kept]], number[right[kept]], number[root], component, score)
-
-
 @compiled
 def _find_best(
     forest: Forest, weights: FloatArray, score: FloatArray, number: IntArray, parts: IntArray, root: IntArray
@@ -506,4 +494,10 @@ def trusted_derivations(forest: Forest, weights: FloatArray, n_best: int) -> Der
     rows, costs, best_rows = _rank(forest, weights, min(n_best, _MOST), _RankingWorkspace.allocate(forest))
     edge, left, right = np.ascontiguousarray(rows[:, :3].T)
     root, of_root = np.ascontiguousarray(best_rows.T)
-    return _of_parts(edge, left, right, root, forest.component[of_root], -costs[root, 0])
+    needed = np.zeros(len(edge), dtype=np.bool_)  # by these derivations
+    needed[root] = True
+    _mark_needed(left, right, needed)
+    kept = np.flatnonzero(needed)
+    number = np.append(np.cumsum(needed) - 1, -1)  # the last entry keeps -1, which means no child
+    columns = (edge[kept], number[left[kept]], number[right[kept]], number[root])
+    return Derivations(*columns, forest.component[of_root], -costs[root, 0])
