@@ -14,7 +14,7 @@ from spectral_latent.grammar import Charts, GrammarOptions, LatentGrammar, prepa
 from spectral_latent.grammar.parser import Parser
 from spectral_latent.lexicon import Lexicon, WordCounts
 from spectral_latent.model import Partial
-from spectral_latent.model.analysis import WeighedForest
+from spectral_latent.model.parts import WeighedForest
 from spectral_latent.trees import IntArray, SkeletalTrees, Vocabulary
 
 Derivation = tuple[str, Any] | tuple[str, Any, Any]  # a category with a word, or with two derivations

@@ -15,9 +15,8 @@ import scipy
 from spectral_latent._compiled import TINY, check_column
 from spectral_latent._options import AtLeast, AtMost, Count, checked, counted, given_or
 from spectral_latent._threads import on_one_thread
-from spectral_latent.automata.choice import choose_automaton, train_automaton
+from spectral_latent.automata.choice import AutomatonOptions, choose_automaton, train_automaton
 from spectral_latent.automata.hankel import Factorisation, Hankel, balance, forward_factor
-from spectral_latent.automata.options import AutomatonOptions
 from spectral_latent.estimation import EstimationError, n_near
 from spectral_latent.files import Axes
 from spectral_latent.model import check_kind

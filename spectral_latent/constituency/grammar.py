@@ -38,8 +38,7 @@ from spectral_latent.grammar import Charts, GrammarOptions, LatentGrammar, Permi
 from spectral_latent.inference import mean_inside_vectors
 from spectral_latent.inference.inside_outside import trusted_posteriors
 from spectral_latent.inference.sums import sums_of_rules
-from spectral_latent.model.analysis import Found, WeighedForest
-from spectral_latent.model.parts import Parts
+from spectral_latent.model.parts import Found, Parts, WeighedForest
 from spectral_latent.operators import ObservableOperators, Tensors
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees, Vocabulary
 

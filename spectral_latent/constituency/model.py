@@ -38,8 +38,7 @@ from spectral_latent.inference import SignedLog
 from spectral_latent.inference.decoding import trusted_derivations
 from spectral_latent.lexicon.choices import Choices
 from spectral_latent.model import Parse, Parses, Partial, check_kind, check_sentences, check_trees, complete
-from spectral_latent.model.analysis import Analysis
-from spectral_latent.model.parts import Judge, Parts
+from spectral_latent.model.parts import Analysis, Judge, Parts
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
 FALLBACK = "FALLBACK"

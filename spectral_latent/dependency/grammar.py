@@ -17,8 +17,7 @@ from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.tree import BLANK, DependencySentence
 from spectral_latent.files import Distinct, OneLine
 from spectral_latent.grammar import Charts, LatentGrammar, SentenceGrammar
-from spectral_latent.model.analysis import Found, WeighedForest
-from spectral_latent.model.parts import Parts
+from spectral_latent.model.parts import Found, Parts, WeighedForest
 from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees, Vocabulary
 
 _NONE = np.empty(0, dtype=np.int64)

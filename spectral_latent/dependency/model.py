@@ -28,8 +28,7 @@ from spectral_latent.grammar.parser import Parser, estimate_all, held_out_choice
 from spectral_latent.inference import SignedLog
 from spectral_latent.lexicon.choices import Choices, JudgeOptions
 from spectral_latent.model import check_kind, check_trees
-from spectral_latent.model.analysis import Analysis
-from spectral_latent.model.parts import Judge, Parts, average
+from spectral_latent.model.parts import Analysis, Judge, Parts, average
 from spectral_latent.tokenisation import Token
 from spectral_latent.trees import FloatArray, IntArray
 

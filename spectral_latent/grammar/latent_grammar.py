@@ -29,8 +29,7 @@ from spectral_latent.inference import LeftCorners
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.lexicon import EmissionSmoothing, Lexicon, SpellingModel, WordCounts, WordEncoder
 from spectral_latent.model import LatentTreeModel, Member, NextWords, Partial, Prefixes, check_words
-from spectral_latent.model.analysis import Found, WeighedForest
-from spectral_latent.model.parts import Parts
+from spectral_latent.model.parts import Found, Parts, WeighedForest
 from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary
 

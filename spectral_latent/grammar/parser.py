@@ -30,9 +30,8 @@ from spectral_latent.model import (
     check_words,
     entropies,
 )
-from spectral_latent.model.analysis import Analysis
 from spectral_latent.model.batches import map_batches
-from spectral_latent.model.parts import jackknife
+from spectral_latent.model.parts import Analysis, jackknife
 from spectral_latent.tokenisation import Token, Tokenisation
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 

@@ -22,7 +22,7 @@ from spectral_latent.graphs.training import Feature, GraphFormalism, place_of
 from spectral_latent.inference import ScaledVectors, edge_marginals, inside, outside, state_posteriors, total_weight
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.model import LatentTreeModel, Member
-from spectral_latent.model.analysis import WeighedForest
+from spectral_latent.model.parts import WeighedForest
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import (
     MISSING,

@@ -1,6 +1,5 @@
 """Hold the latent tree model that all formalisms share: what it is asked for, and what it answers."""
 
-from spectral_latent.model.analysis import Analysis
 from spectral_latent.model.jackknife import Estimates, Jackknife
 from spectral_latent.model.latent_tree import LatentTreeModel, Member
 from spectral_latent.model.parses import (
@@ -14,7 +13,7 @@ from spectral_latent.model.parses import (
     check_words,
     complete,
 )
-from spectral_latent.model.parts import Parts
+from spectral_latent.model.parts import Analysis, Parts
 from spectral_latent.model.surprisal import NextWords, Prefixes, Surprisal, Unit, entropies, surprisal_of_regions
 
 __all__ = [

@@ -1,7 +1,7 @@
 """Hold the latent tree model: one or more estimated grammars of a formalism, and all that follows from them.
 
 Trees are found in five steps.  A formalism answers one question at each of them; `LatentTreeModel` asks the questions,
-in batches, of all members.  `model.analysis` holds the records between the steps.
+in batches, of all members.  `model.parts` holds the records between the steps.
 
 | step | question | who answers |
 | --- | --- | --- |
@@ -33,10 +33,9 @@ from spectral_latent.files import StoredModel
 from spectral_latent.inference import SignedLog, n_best_derivations, sample_trees
 from spectral_latent.inference.inside_outside import item_component
 from spectral_latent.inspection import NamedOperators
-from spectral_latent.model.analysis import Analysis, Found, WeighedForest, explain
 from spectral_latent.model.batches import batches_of, map_batches
 from spectral_latent.model.parses import Parse, Parses, Partial, check_kind
-from spectral_latent.model.parts import Judge, Parts, average
+from spectral_latent.model.parts import Analysis, Found, Judge, Parts, WeighedForest, average, explain
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray, SkeletalTrees, Vocabulary
 

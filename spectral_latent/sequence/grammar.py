@@ -14,7 +14,7 @@ from spectral_latent.files import Axes, Distinct, OneLine, Probabilities, round_
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.lexicon import Lexicon, WordEncoder
 from spectral_latent.model import Member
-from spectral_latent.model.analysis import Found, WeighedForest
+from spectral_latent.model.parts import Found, WeighedForest
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.conversion import Alphabet, Sequences, Tag
 from spectral_latent.sequence.decoding import Allowed, TagCharts, allowed_tags, likely_rules, tag_parts

@@ -21,9 +21,8 @@ from spectral_latent.files import Axes, plain
 from spectral_latent.inference import SignedLog, tree_weights
 from spectral_latent.lexicon import Lexicon
 from spectral_latent.model import Partial, check_words
-from spectral_latent.model.analysis import Analysis
 from spectral_latent.model.batches import map_batches
-from spectral_latent.model.parts import Judge, jackknife
+from spectral_latent.model.parts import Analysis, Judge, jackknife
 from spectral_latent.sequence.baum_welch import state_posteriors
 from spectral_latent.sequence.conversion import Alphabet, Sequences, Tag, check_sequence, is_open, pairs_of
 from spectral_latent.sequence.decoding import Allowed, TagCharts, allowed_tags, best_tags, state_charts, tag_matrix

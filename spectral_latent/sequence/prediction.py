@@ -32,7 +32,7 @@ from spectral_latent._compiled import TINY, by_python
 from spectral_latent._options import Count, Countable, checked
 from spectral_latent.inference import SignedLog
 from spectral_latent.model import LatentTreeModel, Prefixes, Surprisal, Unit, entropies
-from spectral_latent.model.analysis import Analysis
+from spectral_latent.model.parts import Analysis
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.conversion import Sequences, check_sequence
 from spectral_latent.sequence.decoding import best_tags, n_best_tags, tag_matrix, tag_parts

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from spectral_latent import WeightedAutomaton
 from spectral_latent.automata import AutomatonOptions, Counted, strings_up_to
+from spectral_latent.automata.choice import AutomatonEstimator
 from spectral_latent.automata.hankel import Hankel, counts_of
-from spectral_latent.automata.options import AutomatonEstimator
 from spectral_latent.sequence import Alphabet
 
 SYMBOLS = "abc"

@@ -20,7 +20,7 @@ import pytest
 from spectral_latent.estimation import EM, Clusters, Estimator, TreeReader, estimate, read_treebanks
 from spectral_latent.files import Distinct
 from spectral_latent.model import LatentTreeModel, Member
-from spectral_latent.model.analysis import WeighedForest
+from spectral_latent.model.parts import WeighedForest
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Forest, ForestBuilder, SkeletalTrees, Symbol, from_networkx, to_networkx
 
