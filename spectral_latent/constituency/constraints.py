@@ -258,10 +258,7 @@ def _listed(names: frozenset[str]) -> str:
 
 
 class _Permits:
-    """Collect the symbols that may stand over each span.
-
-    n: the number of words.
-    symbols: the S symbols of the grammar."""
+    """Collect the symbols that may stand over each span."""
 
     def __init__(self, n: int, symbols: Sequence[PhraseSymbol]) -> None:
         self.n = n

@@ -220,8 +220,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
     def checked(self, given: Sequence[str] | PartialPhrase, **settings: Any) -> PartialPhrase:
         """Check a sentence with its constraints, and turn brackets over tags into tags.
 
-        given: the words, or a `Partial`.
-        settings: the settings of `parse_all`, on which this does not depend."""
+        given: the words, or a `Partial`."""
         words, constraints = super().checked(given)
         return Partial(tuple(words), self._known(words, constraints))
 
@@ -281,7 +280,6 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
     def with_chains(self, analysis: Analysis[PartialPhrase], chains: Parts) -> Analysis[PartialPhrase]:
         """Replace the constituents of sentences, before they are judged.
 
-        analysis: the record of the first two steps.
         chains: constituents with chains of labels, as `Parts.merge` sorts them."""
         words = list(chain.from_iterable(map(itemgetter(0), analysis.inputs)))
         start = analysis.charts[0].grammar.start

@@ -73,7 +73,6 @@ def prepare(
     Grammars with the same binarisation and features share a treebank, if all or none of them have function labels.  All
     grammars share the spelling model.
 
-    phrases: treebank trees, which are cleaned here.
     weights: the weight of each phrase; see `read_treebanks`.
     Raises EstimationError if a phrase has no word, or if there is no phrase; TypeError for an object that is not a
     phrase."""

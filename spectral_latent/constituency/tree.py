@@ -268,9 +268,7 @@ class ChainLabels:
         self.label = Vocabulary(self.names).numbers(label for chain in chains for label in chain)
 
     def split(self, chains: Parts) -> LabelledParts:
-        """Split constituents with chains into labelled constituents, and sum the posterior of each.
-
-        chains: the constituents, as `Parts.merge` sorts them."""
+        """Split constituents with chains into labelled constituents, and sum the posterior of each."""
         sentence, begin, end, chain, _ = chains
         # A pair is a constituent and a label of its chain, of which the last one is a tag over a word.
         first, after = self.start[chain], self.start[chain + 1]

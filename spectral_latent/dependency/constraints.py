@@ -94,8 +94,6 @@ class DependencyConstraints:
     def allowed(self, n_words: int) -> BoolArray:
         """Mark the arcs (n + 1, n) that a tree may have, from each word, where 0 is the root, to word m + 1.
 
-        n_words: n, the number of words.
-
         >>> DependencyConstraints({1: 2}, forbidden=[(0, 1)]).allowed(2).astype(int)
         array([[0, 1],
                [0, 0],

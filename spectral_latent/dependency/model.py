@@ -185,8 +185,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         """Check a sentence with its constraints.
 
         given: the words, or a `Partial`.
-        projective: whether known arcs must not cross.
-        settings: the other settings of `parse_all`."""
+        projective: whether known arcs must not cross."""
         tree = super().checked(given)
         sentence, constraints = tree
         if constraints == ANY_TREE:
@@ -265,7 +264,6 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
     ) -> Analysis[PartialDependencies]:
         """Find up to `n_best` trees of each sentence, with tags and relations.
 
-        analysis: the record of the first three steps.
         projective: whether trees must be projective; n_best must be 1 if not."""
         arcs = analysis.judged
         sentences = self._with_tags(analysis)

@@ -45,7 +45,6 @@ class _DependencyFormalism(Formalism[DependencySentence]):
     symbols: the symbols in the order of their numbers.
     terminals: the words in the order of their numbers.
     words: for every shard, the number of times that each symbol is above each word.
-    n_sentences: the number of sentences that were converted.
     arcs: gets the arcs of all sentences, unless it is None."""
 
     def __init__(self, options: DependencyOptions, terminals: Vocabulary[str]) -> None:

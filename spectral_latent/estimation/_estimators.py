@@ -174,8 +174,6 @@ class Estimator(Options, ABC):
     def with_settings(self, **settings: Any) -> Self:
         """Change settings of this estimator and of its start; what neither has is ignored.
 
-        settings: the new values by name.
-
         >>> EM(Clusters(), iterations=2).with_settings(n_states=4, iterations=3)
         EM(start=Clusters(n_states=4), iterations=3)
         """
@@ -230,7 +228,6 @@ class CountsEstimator(StateOptions, Estimator):
     ) -> ObservableOperators:
         """Make smoothed probabilities from counts (slide 25), whose tensors have at most `rank` terms.
 
-        counts: the counts of rules with their states.
         priors: additions for trees that the treebank lacks; none if not given."""
         moments = moments_from_counts(counts, observed)
         del counts  # large, and often not needed any more

@@ -380,7 +380,6 @@ def operators_from_moments(
     z already includes (Σ̂^a)⁻¹, so that only divisions by counts remain: C^{a→b c} = Σ z⊗x⊗y / count(a),
     c∞ = Σ z / count(a), c¹ = Σ_roots y / T.
 
-    moments: sums over the nodes of a treebank.
     smoothing: C of slide 25; None for no smoothing.
     priors: additions for trees that the treebank lacks; none if not given.
 

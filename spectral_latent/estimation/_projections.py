@@ -340,7 +340,6 @@ class Projection(NamedTuple):
     def project(self, shard: TreebankShard) -> ProjectedTrees:
         """Project the nodes of a shard.  A feature that was not seen in training counts as absent.
 
-        shard: trees of N nodes with their features.
         Raises ValueError if the shard has other templates than the training data."""
         trees = shard.trees
         features = shard.features

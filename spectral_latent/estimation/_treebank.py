@@ -74,7 +74,6 @@ class _TemporaryFolder:
 class StoredColumns(Mapping[str, NDArray[Any]]):
     """Arrays in a file, which are read at each access.
 
-    path: the file that holds the columns.
     folder: the folder of the file, which exists as long as these columns refer to it; worker processes only get the
     path."""
 
@@ -168,8 +167,6 @@ class Shard:
     def of(trees: SkeletalTrees, features: FeatureColumns, weight: FloatArray | None = None) -> Shard:
         """Make a shard of trees in memory.
 
-        trees: T trees of N nodes.
-        features: the features of these nodes.
         weight: (T,) the weight of each tree; 1 if not given."""
         columns = {name: getattr(trees, name) for name in _TREE_COLUMNS}
         weight = np.ones(len(trees.root)) if weight is None else weight
@@ -249,7 +246,6 @@ class Formalism(Protocol[ItemIn]):
     def columns(self, items: Sequence[ItemIn], weight: FloatArray) -> Columns:
         """Convert objects to the arrays from which `shard` makes their s-trees and features.
 
-        items: the T objects of one shard.
         weight: (T,) the weight of each object: it counts as this many objects."""
 
     def shard(self, columns: Columns) -> TreebankShard:
@@ -263,8 +259,6 @@ class Formalism(Protocol[ItemIn]):
 
 class TreeReader(Formalism[Item]):
     """A formalism whose nodes have the features of the core alone (`inside_templates`, `outside_templates`).
-
-    trees: the function that makes the s-trees of objects.
 
     >>> def trees(numbers):
     ...     n, none = len(numbers), [-1] * len(numbers)
@@ -284,7 +278,6 @@ class TreeReader(Formalism[Item]):
     def columns(self, items: Sequence[Item], weight: FloatArray) -> Columns:
         """Make the s-trees and features of objects.
 
-        items: the T objects of one shard.
         weight: (T,) the weight of each object."""
         trees = self._trees(items)
         return Shard.of(trees, FeatureColumns.of(inside_templates(trees), outside_templates(trees)), weight).columns

@@ -70,7 +70,6 @@ def beyond(before: FloatArray, after: FloatArray, stride: float) -> FloatArray:
 class Ascent(Generic[Model, Statistics]):
     """A start of EM, and how far it has come.
 
-    start: the model at the start.
     beyond: takes a step further, so that steps may grow; if not given, each is the step of EM itself.
 
     `model` is the model that it has reached, with its `statistics`; `objective` has the objective at the start and

@@ -161,18 +161,13 @@ class Permits(NamedTuple):
 
     @staticmethod
     def all(n_words: int, n_symbols: int) -> Permits:
-        """Permit all symbols over all spans.
-
-        n_words: n, the number of words.
-        n_symbols: S, the number of symbols."""
+        """Permit all symbols over all spans."""
         n_cells = n_words * (n_words + 1) // 2
         return Permits(np.zeros(n_cells, dtype=np.int64), np.ones((1, n_symbols), dtype=np.bool_))
 
 
 def cells(n_words: int) -> tuple[IntArray, IntArray]:
     """List the first word of each cell, and the word after its last word.
-
-    n_words: n, the number of words.
 
     >>> cells(2)
     (array([0, 0, 1]), array([1, 2, 2]))
@@ -184,7 +179,6 @@ def cells(n_words: int) -> tuple[IntArray, IntArray]:
 def crossed_cells(n_words: int, spans: Iterable[tuple[int, int]]) -> BoolArray:
     """Mark the cells that cross a span: they share words with the span, but neither contains the other.
 
-    n_words: n, the number of words.
     spans: pairs of a first word and the word after the last word.
 
     >>> np.stack(cells(3), axis=1)[crossed_cells(3, [(0, 2)])]

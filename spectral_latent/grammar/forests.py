@@ -136,7 +136,6 @@ class SentenceGrammar:
 class Charts(NamedTuple):
     """The pruned charts of sentences.
 
-    grammar: the grammar of the words of T sentences.
     spans: the forest of each sentence, whose words are numbered from 0; None if the grammar does not derive it."""
 
     grammar: SentenceGrammar

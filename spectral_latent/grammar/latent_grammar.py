@@ -371,7 +371,6 @@ class LatentGrammar(
 def spelling_of(words: Sequence[str], counts: WordCounts, tag_of_symbol: IntArray, n_tags: int) -> SpellingModel:
     """Train a model of the tags of words, given their spelling.
 
-    counts: the number of times that each symbol is above each word.
     tag_of_symbol: (S,) the number of the tag of each symbol over words.
 
     >>> import numpy as np

@@ -114,10 +114,7 @@ class RuleBlock(NamedTuple):
     second: the first place of the factor (Q, m_b), if the tensor is factored.
     third: the first place of the factor (Q, m_c), if the tensor is factored.
     terms: the number of terms; 0 if the tensor is multiplied out.
-    width: Q, the number of terms, or m_b m_c.
-    m_a: the number of states of the parent.
-    m_b: the number of states of the left child.
-    m_c: the number of states of the right child."""
+    width: Q, the number of terms, or m_b m_c."""
 
     data: FloatArray
     first: int

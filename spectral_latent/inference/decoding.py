@@ -264,7 +264,6 @@ class Derivation(NamedTuple):
     def tree(self, forest: Forest, rules: Rules) -> SkeletalTrees:
         """Convert the derivation to a single s-tree.
 
-        forest: the forest that the derivation was found in.
         rules: the table whose rows the forest's edges number.
         Raises ValueError if the forest is not valid, or if these edges do not derive a tree of it by these rules."""
         check_forest(forest)

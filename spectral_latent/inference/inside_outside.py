@@ -76,8 +76,6 @@ class SignedLog(NamedTuple):
     def unknown(size: int) -> SignedLog:
         """Make C numbers that are not computed: all signs are 0, and all logarithms NaN.
 
-        size: C, the count of numbers.
-
         >>> SignedLog.unknown(1)
         SignedLog(sign=array([0]), log=array([nan]))
         """

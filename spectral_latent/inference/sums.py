@@ -113,8 +113,6 @@ def _only_children(operators: ObservableOperators) -> scipy.sparse.coo_array:
 def mean_node_counts(operators: ObservableOperators) -> FloatArray:
     """Compute the mean number of nodes of each symbol in each state in one tree, (S, M).
 
-    operators: probabilities of S symbols with up to M states.
-
     Raises ValueError if the operators are not probabilities, or if trees are infinite on average.
 
     >>> from spectral_latent.trees import Rules
@@ -148,8 +146,6 @@ def collapse(operators: ObservableOperators) -> ObservableOperators:
 
     Its weights are the limits of relative frequencies of rules in trees that the model generates.  Rules of symbols
     that no tree contains have weight zero.
-
-    operators: probabilities of any numbers of states.
 
     >>> from spectral_latent.trees import Rules
     >>> rules = Rules(np.array([[0, 0], [0, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))
@@ -377,7 +373,6 @@ def mean_inside_vectors(operators: ObservableOperators, coarse: ObservableOperat
 
     The equation is iterated from the sums of the leaves' vectors; see `until_still`.
 
-    operators: latent operators of S symbols with up to M states.
     coarse: operators over the same rules with one state a symbol; their root weights are p(a).
 
     >>> from spectral_latent.operators import Tensor

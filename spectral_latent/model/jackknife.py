@@ -60,7 +60,6 @@ class Estimates(NamedTuple):
     def of(value: Any, of_parts: Sequence[Any]) -> Estimates:
         """Compute standard errors.
 
-        value: the estimates of the model of all examples, numbers of any shape.
         of_parts: the estimates of each model that lacks a group; those that are not finite are left out."""
         whole = np.asarray(value, dtype=np.float64)
         parts = np.stack([np.asarray(part, dtype=np.float64) for part in of_parts])
@@ -171,9 +170,7 @@ class Jackknife(Generic[Model]):
         self.caveats = tuple(_caveats(self.whole, self.parts, self._n_examples))
 
     def score(self, trees: Iterable[Any]) -> Estimates:
-        """Estimate p̂ of trees with standard errors, as shares of |p̂|; see `Estimates.of_weights`.
-
-        trees: the trees, as the model's `score` takes them."""
+        """Estimate p̂ of trees with standard errors, as shares of |p̂|; see `Estimates.of_weights`."""
         given = list(trees)
         models: list[Any] = [self.whole, *self.parts]
         whole, *of_parts = [model.score(given) for model in models]

@@ -125,7 +125,6 @@ class Member(ShortRepr, Generic[Input, Tree]):
     def drawn(self, tree: SkeletalTrees, states: IntArray) -> Tree:
         """Convert an s-tree that was drawn to a tree of the formalism.
 
-        tree: an s-tree of N nodes.
         states: (N,) the latent state of each node."""
         return self.output(tree)
 
@@ -303,7 +302,6 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
     def find_parts(self, inputs: Sequence[Input], charts: Sequence[Any]) -> Analysis[Input]:
         """Take the second step: find the parts of trees, with their mean posteriors under the members that derive them.
 
-        inputs: T inputs, in the form that members take.
         Raises ValueError if there are not as many charts as members, or members have no parts in common."""
         if len(charts) != len(self.members):
             raise ValueError(f"there must be charts of each of the {len(self.members)} members, not of {len(charts)}")
@@ -382,9 +380,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
     ) -> list[Parses[Tree]]:
         """Take the last two steps: assemble the trees of inputs, and score them.
 
-        analysis: the record of the first three steps.
-        scored: whether to compute p̂ of trees.
-        settings: further settings of the formalism."""
+        scored: whether to compute p̂ of trees."""
         analysis = self.assemble(analysis, n_best, **settings)
         is_scored = scored and any(analysis.trees)
         weight = self.score_trees(analysis) if is_scored else SignedLog.unknown(sum(map(len, analysis.trees)))

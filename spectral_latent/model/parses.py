@@ -152,7 +152,6 @@ def check_kind(given: object, expected: type | UnionType) -> None:
 class Partial(NamedTuple, Generic[Sentence, Constraints]):
     """A sentence whose tree is partly known.
 
-    sentence: the sentence, as the parser takes it.
     constraints: the conditions that its tree must meet."""
 
     sentence: Sentence

@@ -59,8 +59,6 @@ class Prefixes(NamedTuple):
     def mean(several: list[Prefixes]) -> Prefixes:
         """Average the probabilities under several grammars.
 
-        several: the probabilities of one sentence under each grammar.
-
         >>> both = [Prefixes(np.log([1.0, p]), np.log([p]), np.log(p)) for p in (0.2, 0.4)]
         >>> np.exp(Prefixes.mean(both).words).round(12)
         array([1. , 0.3])
@@ -117,8 +115,6 @@ class NextWords(NamedTuple):
     @staticmethod
     def mean(several: Sequence[NextWords]) -> NextWords:
         """Average the probabilities under several grammars of the same lexicon.
-
-        several: the probabilities of one sentence under each grammar.
 
         >>> one = NextWords(np.log([1.0, 0.3]), np.array([[1.0, 0.0], [1.0, 0.0]]))
         >>> other = NextWords(np.log([1.0, 0.1]), np.array([[0.0, 1.0], [0.0, 1.0]]))
@@ -193,7 +189,6 @@ def surprisal_of_regions(
     column: the column of raw text: of regions if `sentence` is given; otherwise of whole sentences, whose regions are
     what white space divides.
     surprisal: computes the surprisal of the words of a sentence, as `ConstituencyModel.surprisal` does.
-    tokenisation: the `tokenisation` of the model.
     sentence: columns that are the same in all regions of a sentence, which lie one after another: item and condition.
 
     Raises ValueError for a column that a row lacks, and for one that would be overwritten; TypeError for a cell in the

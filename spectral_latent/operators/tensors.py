@@ -187,9 +187,7 @@ class Tensors(Sequence[Tensor]):
 
     @staticmethod
     def of(tensors: Iterable[Tensor]) -> Tensors:
-        """Pack tensors, each in its cheaper form.
-
-        tensors: R tensors of any shapes."""
+        """Pack tensors, each in its cheaper form."""
         shapes: list[tuple[int, int, int]] = []
         terms: list[int] = []
         numbers = bytearray()  # grows in place, so that the numbers are never in memory twice

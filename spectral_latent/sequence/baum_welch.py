@@ -396,7 +396,6 @@ def baum_welch(
     shards: sequences without tags, in one part or several; iterated several times.
     options: the settings; `iterations` and `tolerance` decide when EM stops.
     prior: (n,) pseudo-counts of observations in every state; see `ChainLearner`.
-    listener: is told the objective at the start and after each iteration.
 
     Raises EstimationError if a sequence has probability zero, and ValueError for an observation that the model lacks.
 

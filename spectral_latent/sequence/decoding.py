@@ -108,7 +108,6 @@ class TagCharts:
 
     coarse: operators with one state for each tag.
     latent: operators over the same rules.
-    builder: the builder of trellises over these rules.
     start: (T + 1,) the first position of each sequence, and N.
     candidates: the C tags that are left.
     posterior: (C,) their posteriors under the coarse operators."""
@@ -132,7 +131,6 @@ class TagCharts:
     ) -> TagCharts:
         """Find the likely tags of sequences.
 
-        operators: coarse and latent ones.
         terminal: (N,) the terminal of each position.
         start: (T + 1,) the first position of each sequence, and N.
         likely: (R0,) whether a leaf rule may make a candidate; any may if not given.

@@ -115,9 +115,7 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
         return replace(latent, rules=rules, leaf=leaf)
 
     def trellises(self, sequences: Sequences) -> WeighedForest:
-        """Build the trellises of sequences, unpruned, with a component for each sequence.
-
-        sequences: the sequences, whose tags are not used."""
+        """Build the trellises of sequences, unpruned, with a component for each sequence."""
         latent = self.open
         builder = TrellisBuilder(latent.rules, self.n_tags)
         return WeighedForest(latent, builder.build(sequences.start, builder.candidates(sequences.terminal))[0])
@@ -129,9 +127,7 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
         return self.trellises(Sequences.of(map(self.observations.terminals_of, inputs)))
 
     def tagged(self, trees: Iterable[Sequence[tuple[Any, Tag]]]) -> tuple[Sequences, Forest]:
-        """Number tagged sequences, and make the forest of their s-trees; an unknown tag has no rules there.
-
-        trees: pairs of an observation and its tag."""
+        """Number tagged sequences, and make the forest of their s-trees; an unknown tag has no rules there."""
         rows = list(trees)
         numbers = Vocabulary(self.tags)
         terminals = (self.observations.terminals_of([x for x, _ in row]) for row in rows)
@@ -160,7 +156,6 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
     def joined(self, observations: Sequence[Any], tags: IntArray) -> list[Any]:
         """Join observations with their tags if the grammar has tags.
 
-        observations: the n observations of a sequence.
         tags: (n,) the numbers of their tags."""
         if not self.has_tags:
             return list(observations)

@@ -88,7 +88,6 @@ class Predictor:
 
     Event x is observation x before the last position, event n + x is observation x at the last position.
 
-    builder: the builder that finds the tags of an observation.
     after: (K·M,) the vector a.
     weights: (K·M, 2n) the matrix W.
     average: (K·M,) the average state f̄.
