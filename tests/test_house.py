@@ -194,7 +194,7 @@ VERBS = {
     "parse",
 }
 N_TYPES = 359
-N_FILES = 205
+N_FILES = 203
 LINES: dict[str, tuple[int, int]] = {
     "spectral_latent": (77, 6),
     "_version": (40, 3),
@@ -206,23 +206,23 @@ LINES: dict[str, tuple[int, int]] = {
     "_threads": (76, 15),  # trees and models are made without searches for garbage, which took as long as making trees
     "_scipy": (11, 1),
     "trees": (696, 279),  # and the joining of forests, which left grammar and dependency
-    "operators": (705, 316),  # tensors grouped by shape, in the place of rule by rule; numbers scaled at once
+    "operators": (705, 314),  # tensors grouped by shape, in the place of rule by rule; numbers scaled at once
     "ready": (71, 23),  # what each model is good and bad at, with figures
-    "files": (1203, 371),  # settings that are gone; numbers of two bytes that are never widened, in half of the time
-    "inference": (1729, 536),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
-    "estimation": (2440, 835),  # ends of starts; how many trees would show more states; priors of rules without a loop
+    "files": (1203, 370),  # settings that are gone; numbers of two bytes that are never widened, in half of the time
+    "inference": (1720, 523),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
+    "estimation": (2427, 819),  # ends of starts; how many trees would show more states; priors of rules without a loop
     "drawing": (155, 60),
     "inspection": (339, 161),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
     "tokenisation": (229, 50),  # patterns that are compiled when text comes
-    "model": (1185, 534),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
+    "model": (1172, 520),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
     "lexicon": (1325, 437),  # signatures are counted by NumPy, and listed when an unseen word comes; relatives by NumPy
-    "grammar": (1986, 534),  # prefixes of a short sentence are a block of Python
-    "constituency": (2768, 858),  # exports for packages on top; presets that are made when one is asked for
-    "sequence": (3306, 944),  # and tags, paths and draws of a short one; one state without an estimator
-    "automata": (802, 266),
+    "grammar": (1976, 529),  # prefixes of a short sentence are a block of Python
+    "constituency": (2744, 842),  # exports for packages on top; presets that are made when one is asked for
+    "sequence": (3305, 935),  # and tags, paths and draws of a short one; one state without an estimator
+    "automata": (793, 265),
     "anchors": (522, 187),
-    "dependency": (2061, 530),  # exports for packages on top; batches without searches for garbage
+    "dependency": (2018, 520),  # exports for packages on top; batches without searches for garbage
     "graphs": (307, 102),
     "corpora": (1957, 526),  # and tables of separated values, and the raw text of CoNLL-U, which left dependency
     "reranking": (1041, 434),  # readers and writers of n-best lists came from corpora
