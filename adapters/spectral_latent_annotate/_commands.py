@@ -27,12 +27,12 @@ from spectral_latent.cli import (
     counted,
     load_for,
     message,
+    of_each,
     read_sentences,
     read_text,
     results,
     table,
     tell_of_tags,
-    treebank,
 )
 
 _COLUMNS = ("tree", "words", "label", "posterior", "instead", "of words", "posterior", "text")
@@ -102,11 +102,12 @@ def check(
     folds: the number of parts that are judged by a parser of the others.
     first: the largest number of labels to list."""
     from spectral_latent.constituency import Changes, tagged_words
+    from spectral_latent.corpora import constituency_trees
     from spectral_latent.estimation import shown
     from spectral_latent_annotate._suggestions import check_trees
 
     changes = Changes()
-    trees = list(treebank(sources, changes, format_, skip_bad))
+    trees = list(of_each(constituency_trees, sources, changes=changes, form=format_, skip_bad=skip_bad))
     table("Changed in the trees:", changes.table())
     with shown(None) as listener:
         doubts = check_trees(trees, n_folds=folds, jobs=jobs, listener=listener)

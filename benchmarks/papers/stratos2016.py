@@ -34,8 +34,8 @@ from benchmarks._measure import print_head, print_row
 from benchmarks.papers.assumptions import Assumptions, check_assumptions
 from benchmarks.papers.closed_form import Construction, paper_options, train_paper
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, WordTypes
-from spectral_latent.cli.sources import tagged, universal
-from spectral_latent.corpora import CorpusError
+from spectral_latent.cli.inputs import universal
+from spectral_latent.corpora import CorpusError, tagged_sentences
 from spectral_latent.estimation import EM
 from spectral_latent.evaluation import many_to_one, one_to_one, v_measure
 from spectral_latent.sequence import HiddenMarkov, Sequences
@@ -89,7 +89,7 @@ class TaggedCorpus(NamedTuple):
 
         fine: whether tags are the corpus's own (of CoNLL-U, XPOS), and not universal.
         """
-        sentences = list(tagged([source], None, "xpos") if fine else universal([source]))
+        sentences = list(tagged_sentences(source, None, "xpos") if fine else universal(source))
         if not sentences:
             raise CorpusError(f"{source}: no sentences to learn from")
         words = [[word for word, _ in sentence] for sentence in sentences]

@@ -6,7 +6,7 @@ Packages on top make commands of their own from the same parts.
 from spectral_latent._texts import counted
 from spectral_latent.cli.answers import asks_for_json
 from spectral_latent.cli.command import CommandGroup, main, run
-from spectral_latent.cli.models import load_for
+from spectral_latent.cli.inputs import load_for, of_each
 from spectral_latent.cli.options import (
     SOURCES,
     AsJson,
@@ -24,7 +24,6 @@ from spectral_latent.cli.options import (
 )
 from spectral_latent.cli.outputs import message, results, table
 from spectral_latent.cli.sentences import read_sentences, read_text, tell_of_tags
-from spectral_latent.cli.sources import treebank
 
 __all__ = [
     "SOURCES",
@@ -46,11 +45,11 @@ __all__ = [
     "load_for",
     "main",
     "message",
+    "of_each",
     "read_sentences",
     "read_text",
     "results",
     "run",
     "table",
     "tell_of_tags",
-    "treebank",
 ]

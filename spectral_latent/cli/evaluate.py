@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 import click
 
 from spectral_latent.cli.answers import warn_of_unknown_tags
-from spectral_latent.cli.models import load_for
+from spectral_latent.cli.inputs import gold_trees, load_for, of_each, universal
 from spectral_latent.cli.options import (
     DEPENDENCY_SOURCES,
     PARTS,
@@ -29,7 +29,6 @@ from spectral_latent.cli.options import (
     function_for,
 )
 from spectral_latent.cli.outputs import bar, figures_table, message, table
-from spectral_latent.cli.sources import dependency_entries, gold_trees, tagged, universal
 from spectral_latent.cli.tag import tags_of, with_tags_of_words
 
 Figures: TypeAlias = dict[str, float | int | None]
@@ -60,7 +59,7 @@ class Gold:
         from spectral_latent.corpora import CorpusError
 
         changes = Changes()
-        shown = bar(read(self.sources, changes=changes, form=self.form), f"Reading {kind}")
+        shown = bar(of_each(read, self.sources, changes=changes, form=self.form), f"Reading {kind}")
         examples = [example for example in shown if self.max_length is None or length(example) <= self.max_length]
         table(f"Changed in the gold {kind}:", changes.table())
         if not examples:
@@ -70,8 +69,10 @@ class Gold:
 
     def tagged(self, column: str | None, default: str | None = None) -> list[list[tuple[str, str]]]:
         """Read tagged sentences, with the tags of a default column where a source has it."""
-        read = universal if column == "universal" else partial(tagged, column=column, default=default)
-        return self.read(read, "sentences", len)
+        from spectral_latent.corpora import tagged_sentences
+
+        of_column = partial(tagged_sentences, column=column, default=default)
+        return self.read(universal if column == "universal" else of_column, "sentences", len)
 
 
 def evaluate(
@@ -151,12 +152,10 @@ def evaluate_arcs(
 
     from_: what a dependency parser is given; without tags, all columns are scored.
     non_projective: find trees whose arcs may cross."""
+    from spectral_latent.corpora import dependency_trees
     from spectral_latent.evaluation import evaluate_columns, evaluate_dependency_parser
 
-    def read(*sources: Any, **options: Any) -> Iterable[Any]:
-        return (entry.sentence for entry in dependency_entries(*sources, **options))
-
-    gold = given.read(read, "trees", lambda sentence: len(sentence.forms))
+    gold = given.read(dependency_trees, "trees", lambda sentence: len(sentence.forms))
     options: Any = {"projective": not non_projective, "jobs": jobs, "progress": partial(bar, label="Parsing")}
     found: Any
     if from_ != "tags":

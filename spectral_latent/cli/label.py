@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import click
 
-from spectral_latent.cli.models import load_for, record_of
+from spectral_latent.cli.inputs import load_for, record_of
 from spectral_latent.cli.options import Command, Value
 from spectral_latent.cli.outputs import OutputFile, message
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import click
 
 from spectral_latent.cli.answers import Answer, answers, asks_for_json, users_errors, write_answers
-from spectral_latent.cli.models import load_for
+from spectral_latent.cli.inputs import load_for
 from spectral_latent.cli.options import (
     AsJson,
     Command,

@@ -6,6 +6,7 @@ import json
 import math
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import blake2b
 from inspect import signature
 from itertools import tee
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from spectral_latent.estimation import Progress
 
 _T = TypeVar("_T")
-_Read: TypeAlias = Callable[[Sequence[str]], Iterable[_T]]
+_Read: TypeAlias = Callable[[str], Iterable[_T]]
 _FEW = 10  # fewer examples give a warning
 _PARTS = 4  # a stage is divided into so many parts, and a step is printed at the end of each part
 _LONG = ("folds", "sentences without trees", "tagger of")  # begin stages that take long and are printed without scores
@@ -56,10 +57,13 @@ class Run:
         self._has_told = False
 
     def examples(
-        self, kind: str, read: _Read[_T], weights: Sequence[float] = ()
+        self, kind: str, read: Callable[..., Iterable[_T]], weights: Sequence[float] = (), **settings: Any
     ) -> tuple[Iterator[_T], Iterator[float] | None]:
-        """Return the examples of the sources as they are read, and the weight of each; None if all count once."""
+        """Return the examples of the sources as they are read, and the weight of each; None if all count once.
+
+        read: the reader of a source, which is given these settings, and what it changes is counted."""
         self.kind = kind
+        read = partial(read, changes=self.changes, **settings)
         if not weights:
             return (example for example, _ in self._weighted(read, (1.0,) * len(self.sources))), None
         if not all(0 <= weight < math.inf for weight in weights):
@@ -95,7 +99,7 @@ class Run:
         """Read sources one after the other, and keep a digest (BLAKE2b) of the examples of each source, in order."""
         for source in sources:
             digest = blake2b(digest_size=32)
-            for example in read([source]):
+            for example in read(source):
                 digest.update(_text(example).encode("utf-8", "surrogatepass"))
                 yield example
             self._read.append({"name": _name(source), "content": digest.hexdigest()})

@@ -13,7 +13,7 @@ import click
 
 from spectral_latent.cli.answers import users_errors
 from spectral_latent.cli.command import CommandGroup
-from spectral_latent.cli.models import load_for
+from spectral_latent.cli.inputs import gold_trees, load_for, of_each, rooted_sentences
 from spectral_latent.cli.options import (
     DEPENDENCY_SOURCES,
     PARTS,
@@ -30,7 +30,6 @@ from spectral_latent.cli.options import (
 )
 from spectral_latent.cli.outputs import OutputFile, bar, figures_table, message, results, table
 from spectral_latent.cli.sentences import read_text
-from spectral_latent.cli.sources import dependency_entries, gold_trees, rooted_sentences, treebank
 
 if TYPE_CHECKING:
     from spectral_latent.evaluation.reranking import CandidateScores
@@ -184,14 +183,16 @@ def lists(
 
 def read_phrases(sources: Sequence[str], changes: Any, form: Any, _: bool) -> list[Any]:
     """Read trees in brackets."""
-    return list(treebank(sources, changes, form))
+    from spectral_latent.corpora import constituency_trees
+
+    return list(of_each(constituency_trees, sources, changes=changes, form=form))
 
 
 def read_arcs(sources: Sequence[str], changes: Any, form: Any, trains: bool) -> list[Any]:
     """Read dependency trees, of one root each if parsers learn from them."""
-    if trains:
-        return list(rooted_sentences(sources, changes, form))
-    return [entry.sentence for entry in dependency_entries(sources, changes, form)]
+    from spectral_latent.corpora import dependency_trees
+
+    return list(of_each(rooted_sentences if trains else dependency_trees, sources, changes=changes, form=form))
 
 
 def _read_lists(file: str, form: NBestFormat | None) -> list[NBest]:
@@ -207,12 +208,13 @@ def _read_lists(file: str, form: NBestFormat | None) -> list[NBest]:
 
 def _score_lists(given: Sequence[NBest], gold: Sequence[str]) -> CandidateScores:
     """Score the candidates against the trees of gold sources; both must have the same sentences."""
+    from spectral_latent.corpora import dependency_trees
     from spectral_latent.evaluation.reranking import score_dependency_lists, score_phrase_lists
 
     with users_errors():
         if any(nbest.has_heads for nbest in given):
-            return score_dependency_lists(given, [entry.sentence for entry in dependency_entries(gold)])
-        return score_phrase_lists(given, list(gold_trees(gold)))
+            return score_dependency_lists(given, list(of_each(dependency_trees, gold)))
+        return score_phrase_lists(given, list(of_each(gold_trees, gold)))
 
 
 def _load_models(given: Iterable[str]) -> LatentModels:

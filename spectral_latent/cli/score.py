@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from spectral_latent.cli.answers import asks_for_json
-from spectral_latent.cli.models import load_for
+from spectral_latent.cli.inputs import load_for
 from spectral_latent.cli.options import AsJson, Command, Files, InputFormat, Jobs, Output, SkipBad, function_for
 from spectral_latent.cli.outputs import bar, results, table
 from spectral_latent.cli.sentences import read_text

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import click
 
 from spectral_latent.cli.answers import Answer, answers, asks_for_json, write_answers
-from spectral_latent.cli.models import load_for
+from spectral_latent.cli.inputs import load_for
 from spectral_latent.cli.options import AsJson, Command, Files, FromText, InputFormat, Jobs, Output, function_for
 from spectral_latent.cli.outputs import message
 from spectral_latent.cli.sentences import InputSentence, read_sentences

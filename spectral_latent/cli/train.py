@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from inspect import signature
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeAlias
@@ -16,6 +15,7 @@ from spectral_latent._names import ConstituencyPresetName, EstimatorName, Preset
 from spectral_latent.cli.command import CommandGroup
 from spectral_latent.cli.evaluate import KINDS as EVALUATE
 from spectral_latent.cli.evaluate import Gold
+from spectral_latent.cli.inputs import rooted_sentences
 from spectral_latent.cli.options import (
     DEPENDENCY_SOURCES,
     PARTS,
@@ -34,7 +34,6 @@ from spectral_latent.cli.options import (
 from spectral_latent.cli.outputs import OutputFile, figures_table, message
 from spectral_latent.cli.record import Run
 from spectral_latent.cli.sentences import warn_of_raw_text
-from spectral_latent.cli.sources import rooted_sentences, tagged, treebank, untagged
 from spectral_latent.kinds import added_kinds, usual_kind
 
 _SETTINGS = "A set of options; see docs/training.md.  [default: fast]"
@@ -84,19 +83,19 @@ def train_constituency(
     text: also learn from the sentences of SOURCE, which have no trees."""
     from spectral_latent.constituency import ConstituencyOptions, self_train
     from spectral_latent.constituency import preset as options_of
+    from spectral_latent.corpora import constituency_trees, sentences
 
     name = _preset(preset, estimator)
     options = tuple(
         replace(own, estimator=_estimator(own, estimator, n_states, seed), function_labels=function_labels)
         for own in ((ConstituencyOptions(),) if estimator else options_of(name))
     )
-    read = partial(treebank, changes=run.changes, form=format_, skip_bad=skip_bad)
-    trees, weights = run.examples("trees", read, weight)
+    trees, weights = run.examples("trees", constituency_trees, weight, form=format_, skip_bad=skip_bad)
     given: Any = {"weights": weights, "jobs": jobs, "listener": run.listener, "changes": run.changes}
     if not text:
         return run.learner.train(trees, options, **given)
     words: set[str] = set()
-    return self_train(_noted(trees, words), _checked(run.digested(untagged, text), words), options, **given)
+    return self_train(_noted(trees, words), _checked(run.digested(sentences, text), words), options, **given)
 
 
 def _noted(trees: Iterable[Any], words: set[str]) -> Iterator[Any]:
@@ -142,7 +141,7 @@ def train_dependency(
         replace(own, tags=column, estimator=_estimator(own, estimator, n_states, seed))
         for own in options_of(_preset(preset, estimator))
     )
-    trees, weights = run.examples("trees", partial(rooted_sentences, changes=run.changes, form=format_), weight)
+    trees, weights = run.examples("trees", rooted_sentences, weight, form=format_)
     return run.learner.train(trees, options, weights=weights, jobs=jobs, listener=run.listener)
 
 
@@ -164,13 +163,13 @@ def train_tagger(
     Examples:
       spectral-latent train tagger en-train.conllu -o tagger.model
       spectral-latent train tagger nltk:brown -o tagger.model --column universal"""
+    from spectral_latent.corpora import tagged_sentences
     from spectral_latent.corpora.tagged import column_of
     from spectral_latent.sequence import preset as options_of
 
     options = options_of(_preset(preset, estimator))
     options = replace(options, estimator=_estimator(options, estimator, n_states, seed))
-    read = partial(tagged, column=column, changes=run.changes, form=format_)
-    sentences, weights = run.examples("sentences", read, weight)
+    sentences, weights = run.examples("sentences", tagged_sentences, weight, column=column, form=format_)
     model = run.learner.train(sentences, options, weights=weights, jobs=jobs, listener=run.listener)
     tagset = next(filter(None, (column_of(source, column, format_) for source in run.sources)), column)
     return replace(model, tagset=tagset)
@@ -194,12 +193,13 @@ def train_hmm(
     \b
     Example:
       spectral-latent train hmm nltk:brown -o hmm.model --n-states 16"""
+    from spectral_latent.corpora import sentences
     from spectral_latent.sequence import HMMOptions, hmm_preset
 
     options = HMMOptions() if estimator else hmm_preset(_preset(preset, estimator))
     options = replace(options, estimator=_estimator(options, estimator, n_states, seed))
-    sentences, weights = run.examples("sentences", partial(untagged, changes=run.changes, form=format_), weight)
-    return run.learner.train(sentences, options, weights=weights, jobs=jobs, listener=run.listener)
+    examples, weights = run.examples("sentences", sentences, weight, form=format_)
+    return run.learner.train(examples, options, weights=weights, jobs=jobs, listener=run.listener)
 
 
 def train_anchors(
@@ -221,10 +221,11 @@ def train_anchors(
     n_states: the largest number of parts of speech.
     window: the number of words on each side that are the context of a word."""
     from spectral_latent.anchors import AnchorOptions
+    from spectral_latent.corpora import sentences
 
-    sentences, _ = run.examples("sentences", partial(untagged, changes=run.changes, form=format_))
+    examples, _ = run.examples("sentences", sentences, form=format_)
     options = AnchorOptions(n_states, window=window)
-    model = run.learner.train(sentences, options, listener=run.listener)
+    model = run.learner.train(examples, options, listener=run.listener)
     if model.n_states < n_states:
         message(f"The corpus supports only {model.n_states} states")
     return model

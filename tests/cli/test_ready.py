@@ -14,7 +14,7 @@ from benchmarks import models as recipes
 from benchmarks._results import read_results
 from benchmarks.words import read_words
 from spectral_latent import ConstituencyModel, DependencyModel, load
-from spectral_latent.cli.models import record_of
+from spectral_latent.cli.inputs import record_of
 from spectral_latent.files import ModelFileError
 from spectral_latent.ready import FOLDER, listed_models, ready_models
 from tests.documents import ROOT, documents

@@ -1,12 +1,16 @@
-"""Load the models that a command is for."""
+"""Load the models that a command is for, and read the examples of each SOURCE."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any, TypeVar
 
 import click
 
 from spectral_latent.kinds import KINDS, find_kind, make_model, usual_kind
+
+_T = TypeVar("_T")
 
 
 def load_for(file: str, *kinds: str) -> Any:
@@ -48,3 +52,39 @@ def record_of(file: str) -> dict[str, Any] | None:
     if not isinstance(record, dict | None):
         raise ModelFileError(f"{file}: the record of training is damaged; train the model again")
     return record
+
+
+# Examples
+
+
+def of_each(read: Callable[..., Iterable[_T]], sources: Iterable[str], **settings: Any) -> Iterator[_T]:
+    """Read sources one after the other: each is a file, a folder, or a corpus of NLTK."""
+    return chain.from_iterable(read(source, **settings) for source in sources)
+
+
+def gold_trees(source: str, **settings: Any) -> Iterator[Any]:
+    """Read trees, and their words without traces; settings are those of `constituency_trees`."""
+    from spectral_latent.corpora import constituency_trees
+    from spectral_latent.evaluation import GoldTree
+
+    trees = constituency_trees(source, **settings)
+    return filter(None, (GoldTree.of(tree, settings.get("changes")) for tree in trees))
+
+
+def rooted_sentences(source: str, changes: Any = None, form: Any = None) -> Iterator[Any]:
+    """Read dependency trees, and refuse a tree with several roots."""
+    from spectral_latent.corpora.sources import tree_entries
+
+    return (entry.rooted().sentence for entry in tree_entries(source, changes, form))
+
+
+def universal(source: str, changes: Any = None, form: Any = None) -> Iterator[list[tuple[str, str]]]:
+    """Read sentences with universal tags, which are made of UPOS tags, or by NLTK of the tags of a corpus."""
+    from spectral_latent.corpora import CorpusError, tagged_sentences, universal_tag
+
+    column = "universal" if source.startswith("nltk:") else None
+    for sentence in tagged_sentences(source, column, changes=changes, form=form):
+        try:
+            yield [(word, universal_tag(tag)) for word, tag in sentence]
+        except ValueError as error:
+            raise CorpusError(f"{source}: {error}") from None
