@@ -194,14 +194,14 @@ VERBS = {
     "parse",
 }
 N_TYPES = 359
-N_FILES = 203
+N_FILES = 201
 LINES: dict[str, tuple[int, int]] = {
     "spectral_latent": (77, 6),
     "_version": (40, 3),
     "_numba": (249, 43),  # all that needs numba; parts that are other functions, and are not optimised alone
     "_compiled": (197, 48),  # short inputs that Python runs by itself, with NumPy in the place of some loops
     "_names": (30, 7),  # and imports of names, and of parts of SciPy, when they are used
-    "_texts": (16, 6),  # and numbers of things, which commands write without the import of options
+    "_texts": (27, 7),  # numbers of things, and similar names, which commands write without the import of options
     "_options": (252, 64),  # settings of older files that are gone
     "_threads": (76, 15),  # trees and models are made without searches for garbage, which took as long as making trees
     "_scipy": (11, 1),
@@ -228,9 +228,9 @@ LINES: dict[str, tuple[int, int]] = {
     "reranking": (1041, 434),  # readers and writers of n-best lists came from corpora
     "evaluation": (868, 305),
     "kinds": (103, 33),  # kinds that other packages add, which are found by entry points
-    "cli": (2882, 470),  # exports for packages on top, training of kinds that they add, facts of ready models
+    "cli": (2833, 466),  # exports for packages on top, training of kinds that they add, facts of ready models
     "__main__": (4, 1),
-    "spectral_latent_annotate": (1682, 452),  # names imported on use; several files to suggest from
+    "spectral_latent_annotate": (1676, 449),  # names imported on use; several files to suggest from
     "spectral_latent_nltk": (773, 368),  # conversions of the objects of NLTK came from corpora
     "spectral_latent_sklearn": (675, 207),  # and groups of rows, so that searches keep sequences whole
     "spectral_latent_spacy": (517, 144),

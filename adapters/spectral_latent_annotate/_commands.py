@@ -186,9 +186,10 @@ def annotate(
     from spectral_latent.constituency import preset as preset_of
     from spectral_latent_annotate._history import BusyError
     from spectral_latent_annotate._project import Project
-    from spectral_latent_annotate._server import serve
 
     try:
+        from spectral_latent_annotate._server import serve
+
         project = Project(trees, _sentences(file, text), preset_of(preset), annotator or "", functions)
         server = serve(project, port, other=compare, order=order)
     except ImportError as error:

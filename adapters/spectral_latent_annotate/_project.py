@@ -275,7 +275,9 @@ class Project:
             except OSError:
                 self._log.undo()
                 raise
-            self.file, self._digest, item.number = file, digest, number
+            self.file = file
+            self._digest = digest
+            item.number = number
             if before is None:
                 self.bench.add(str(number), self._tree(item))
             else:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spectral_latent._texts import counted
-from spectral_latent.cli.outputs import bar, message, results
+from spectral_latent.cli.outputs import bar, message, results, users_errors
 from spectral_latent.cli.sentences import Input, InputSentence
 from spectral_latent.kinds import usual_kind
 
@@ -33,17 +32,6 @@ class Answer(NamedTuple):
     text: Any
     is_fallback: bool = False
     unknown: Sequence[str] = ()
-
-
-@contextmanager
-def users_errors(source: str = "") -> Iterator[None]:
-    """Turn a ValueError about the user's data into a CorpusError, which has its message after the source."""
-    try:
-        yield
-    except ValueError as error:
-        from spectral_latent.corpora import CorpusError
-
-        raise error if isinstance(error, CorpusError) else CorpusError(f"{source}{error}") from error
 
 
 def asks_for_json(json: bool, output: Path | None) -> bool:

@@ -14,13 +14,12 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
 import click
 
-from spectral_latent._texts import printable
+from spectral_latent._texts import alike, printable
 from spectral_latent._version import __version__
 
 _COMMANDS = ("parse", "tag", "surprisal", "score", "train", "evaluate", "info", "rerank", "label", "demo")
@@ -41,10 +40,7 @@ class CommandGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command; the error for one that does not exist names what to use, similar commands, or all."""
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            names = self.list_commands(ctx)
-            alike = get_close_matches(args[0], names)
-            remedy = f"Did you mean {' or '.join(alike)}?" if alike else f"Give one of {', '.join(names)}."
-            raise click.UsageError(f"No such command {args[0]!r}. {remedy}", ctx)
+            raise click.UsageError(f"no such command {args[0]!r}; {alike(args[0], self.list_commands(ctx))}", ctx)
         return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, **extra: Any) -> Any:

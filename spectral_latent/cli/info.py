@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from difflib import get_close_matches
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from spectral_latent._texts import counted, printable
+from spectral_latent._texts import alike, counted, printable
 from spectral_latent.cli.inputs import load_for, record_of
 from spectral_latent.cli.options import AsJson, Command, Count, Value
 from spectral_latent.cli.outputs import message
@@ -25,7 +24,6 @@ _json = partial(json.dumps, ensure_ascii=False)
 _LISTS = ("words", "rules", "places")
 _LISTED = 10  # the number of entries of a list on a line
 _SYMBOLS = 10  # the number of symbols if none are named
-_NAMED = 20  # the largest number of symbols that an error names
 
 
 def info(
@@ -146,7 +144,7 @@ def states_of_symbols(model: Any, symbols: Sequence[str], top: int) -> Iterator[
     named = model.named_operators
     for symbol in symbols:
         if symbol not in named.symbols:
-            raise CorpusError(f"no symbol {symbol!r}; {_hint(symbol, named.symbols)}")
+            raise CorpusError(f"no symbol {symbol!r}; {alike(symbol, named.symbols)}")
     describe: Callable[..., Iterator[_Parts]] = (
         describe_states if named.operators.probabilities else describe_directions
     )
@@ -159,15 +157,6 @@ def states_of_symbols(model: Any, symbols: Sequence[str], top: int) -> Iterator[
         yield sorted(parts, key=lambda part: -getattr(part, "share", 0.0)), named.spectrum(symbol)
     if missing:
         raise CorpusError(f"no tree has the symbol {next(iter(missing))!r}")
-
-
-def _hint(symbol: str, symbols: Sequence[str]) -> str:
-    """Write the symbols that the user may have meant, or the first symbols of the model."""
-    alike = [each for each in symbols if each.casefold() == symbol.casefold()] or get_close_matches(symbol, symbols)
-    if alike:
-        return f"did you mean {' or '.join(alike)}?"
-    others = ", and others" if len(symbols) > _NAMED else ""
-    return f"there are {', '.join(symbols[:_NAMED])}{others}"
 
 
 def _paragraph(parts: _Parts, spectrum: Sequence[float]) -> Iterator[str]:

@@ -62,6 +62,17 @@ def bar(items: Iterable[_T], label: str, length: int | None = None, *, beside_ou
         yield from shown
 
 
+@contextmanager
+def users_errors(source: str = "") -> Iterator[None]:
+    """Turn a ValueError about the user's data into a CorpusError, which has its message after the source."""
+    try:
+        yield
+    except ValueError as error:
+        from spectral_latent.corpora import CorpusError
+
+        raise error if isinstance(error, CorpusError) else CorpusError(f"{source}{error}") from error
+
+
 # Files and tables of figures
 
 Write = Callable[[str], object]

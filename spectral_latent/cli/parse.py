@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import click
 
-from spectral_latent.cli.answers import Answer, answers, asks_for_json, users_errors, write_answers
+from spectral_latent.cli.answers import Answer, answers, asks_for_json, write_answers
 from spectral_latent.cli.inputs import load_for
 from spectral_latent.cli.options import (
     AsJson,
@@ -25,7 +25,7 @@ from spectral_latent.cli.options import (
     Value,
     function_for,
 )
-from spectral_latent.cli.outputs import OutputFile, message, results
+from spectral_latent.cli.outputs import OutputFile, message, results, users_errors
 from spectral_latent.cli.sentences import InputSentence, read_partial_phrases, read_partial_sentences, read_sentences
 from spectral_latent.kinds import usual_kind
 

@@ -66,13 +66,9 @@ class Run:
         read = partial(read, changes=self.changes, **settings)
         if not weights:
             return (example for example, _ in self._weighted(read, (1.0,) * len(self.sources))), None
-        if not all(0 <= weight < math.inf for weight in weights):
-            raise click.UsageError("a --weight is not a finite number of at least 0")
         if len(weights) != len(self.sources):
             times, sources = counted(len(weights), "time"), counted(len(self.sources), "source")
             raise click.UsageError(f"--weight is given {times} for {sources}; give one for each source")
-        if not any(weights):
-            raise click.UsageError("every --weight is 0, so that there is nothing to learn from; raise at least one")
         pairs, same = tee(self._weighted(read, weights))
         return (example for example, _ in pairs), (weight for _, weight in same)
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import click
 
-from spectral_latent.cli.answers import users_errors
 from spectral_latent.cli.command import CommandGroup
 from spectral_latent.cli.inputs import gold_trees, load_for, of_each, rooted_sentences
 from spectral_latent.cli.options import (
@@ -28,7 +27,7 @@ from spectral_latent.cli.options import (
     Value,
     function_for,
 )
-from spectral_latent.cli.outputs import OutputFile, bar, figures_table, message, results, table
+from spectral_latent.cli.outputs import OutputFile, bar, figures_table, message, results, table, users_errors
 from spectral_latent.cli.sentences import read_text
 
 if TYPE_CHECKING:

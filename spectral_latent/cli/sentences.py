@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from spectral_latent.cli.outputs import message
+from spectral_latent.cli.outputs import message, users_errors
 
 if TYPE_CHECKING:
     from spectral_latent.corpora import Format
@@ -355,7 +354,7 @@ def read_partial_phrases(files: Sequence[str], form: Format | None, parser: Any)
         sentences = []
         for number, (line, tree) in enumerate(parse_partial_with_lines(text, source), start=1):
             constraints, _ = parser.known(tree.constraints)
-            with _at(source, line):
+            with users_errors(f"{source}, line {line}: "):
                 parser.checked(Partial(tree.sentence, constraints))
             sentences.append(_of_words(tree.sentence, number)._replace(constraints=tree.constraints))
         return Input(source, "brackets", iter(sentences))
@@ -373,7 +372,7 @@ def read_partial_sentences(
         text, source = _read_as(file, "conllu", form)
         trees = list(parse_partial_conllu_with_lines(text, source))
         for tree, lines in trees:
-            with _at(source, lines[0]):
+            with users_errors(f"{source}, line {lines[0]}: "):
                 parser.checked(tree, projective=not non_projective)
         read = _with_lines(((tree.sentence, lines) for tree, lines in trees), text)
         sentences = [each._replace(constraints=tree.constraints) for each, (tree, _) in zip(read, trees, strict=True)]
@@ -389,14 +388,3 @@ def _read_as(file: str, needed: Format, form: Format | None) -> tuple[str, str]:
     text, source = read_text(file)
     sniff_format(source, text, needed, given=form)
     return text, source
-
-
-@contextmanager
-def _at(source: str, line: int) -> Iterator[None]:
-    """Name the line in an error about a sentence."""
-    from spectral_latent.corpora.text import Line
-
-    try:
-        yield
-    except ValueError as error:
-        raise Line(source, line).error(str(error)) from None

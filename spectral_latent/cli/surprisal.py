@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 import click
 
-from spectral_latent.cli.answers import Answer, answers, asks_for_json, users_errors, write_answers
+from spectral_latent.cli.answers import Answer, answers, asks_for_json, write_answers
 from spectral_latent.cli.inputs import load_for
 from spectral_latent.cli.options import AsJson, Command, Files, FromText, InputFormat, Jobs, Output, function_for
-from spectral_latent.cli.outputs import bar, results
+from spectral_latent.cli.outputs import bar, results, users_errors
 from spectral_latent.cli.sentences import Input, InputSentence, read_sentences, read_text, tell_of_tags
 from spectral_latent.kinds import usual_kind
 

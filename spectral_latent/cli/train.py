@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from inspect import signature
-from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeAlias
 
 import click
@@ -279,15 +278,13 @@ def train(
     message(f"Next: {_NEXT[usual_kind(kind)].format(output)}")
 
 
-TRAIN: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {
-        "constituency": train_constituency,
-        "dependency": train_dependency,
-        "tagger": train_tagger,
-        "hmm": train_hmm,
-        "anchors": train_anchors,
-    }
-)
+TRAIN: dict[str, Callable[..., Any]] = {
+    "constituency": train_constituency,
+    "dependency": train_dependency,
+    "tagger": train_tagger,
+    "hmm": train_hmm,
+    "anchors": train_anchors,
+}
 _SOURCES: dict[str, tuple[str, ...]] = {
     "constituency": (SOURCES,),
     "dependency": (DEPENDENCY_SOURCES,),

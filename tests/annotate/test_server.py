@@ -192,7 +192,7 @@ def test_connections_that_send_nothing_are_few_and_stop_nobody(served: Any) -> N
     ],
 )
 def test_a_request_that_does_not_arrive_is_ended(served: Any, sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spectral_latent_annotate._connections._SECONDS", 0.3)
+    monkeypatch.setattr("spectral_latent_annotate._server._SECONDS", 0.3)
     host = f"127.0.0.1:{served.server_port}".encode()
     with socket.create_connection(("127.0.0.1", served.server_port)) as connection:
         connection.sendall(sent.replace(b"HOST", host))
