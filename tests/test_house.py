@@ -218,7 +218,7 @@ LINES: dict[str, tuple[int, int]] = {
     "model": (1172, 520),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
     "lexicon": (1325, 437),  # signatures are counted by NumPy, and listed when an unseen word comes; relatives by NumPy
     "grammar": (1976, 529),  # prefixes of a short sentence are a block of Python
-    "constituency": (2744, 842),  # exports for packages on top; presets that are made when one is asked for
+    "constituency": (2739, 841),  # exports for packages on top; presets that are made when one is asked for
     "sequence": (3305, 935),  # and tags, paths and draws of a short one; one state without an estimator
     "automata": (793, 265),
     "anchors": (522, 187),

@@ -177,14 +177,12 @@ class PhraseConstraints:
         return Phrase(label, tuple(phrase for _, phrase in row))
 
     def permits(self, n_words: int, symbols: Sequence[PhraseSymbol]) -> Permits:
-        """List the symbols of a grammar that may stand over each span."""
+        """List the symbols of a grammar that may stand over each span; leaf rules obey `tags`."""
         permits = _Permits(n_words, symbols)
         for bracket in self.required:
             permits.require(bracket)
         for bracket in self.excluded:
             permits.forbid(bracket)
-        for word, tag in self.tags.items():
-            permits.restrict(Bracket(word, word + 1), permits.has_tag(tag))
         return permits.table()
 
 
@@ -271,10 +269,6 @@ class _Permits:
         """Permit only these symbols (S,) over a span."""
         cell = bracket.end * (bracket.end - 1) // 2 + bracket.first
         self.of_cell[cell] = self.of_cell.get(cell, np.ones(len(self.symbols), dtype=np.bool_)) & symbols
-
-    def has_tag(self, tag: str) -> BoolArray:
-        """Tell which symbols (S,) end with a tag."""
-        return np.array([symbol.last == tag for symbol in self.symbols])
 
     def _phrases(self, bracket: Bracket) -> BoolArray:
         """Tell which symbols (S,) make a span a constituent, with the label of the bracket if it has one.
