@@ -10,6 +10,7 @@ import pkgutil
 from collections.abc import Iterator
 from dataclasses import make_dataclass
 from functools import cache
+from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
@@ -29,6 +30,8 @@ from spectral_latent.dependency import Attachment, DependencyOptions
 from spectral_latent.estimation import EstimatorOptions, Spectral
 from spectral_latent.files import read, write
 from spectral_latent.sequence import HMMOptions
+from tests.conformance import test_models
+from tests.conformance.model import ModelConformance, contents, with_option
 
 NUMBERS = (int, float)
 ESTIMATED = ("constituency", "dependency", "tagger")  # what the command trains with a choice of estimators
@@ -267,3 +270,62 @@ def test_the_command_and_the_library_have_the_same_presets(command: str) -> None
     other = "slow" if command == "constituency" else "clusters"
     with pytest.raises(ValueError, match=f"'{other}' is no preset; give fast, accurate"):
         of_preset(other)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What options do
+
+LEARNERS = [kind for name, kind in vars(test_models).items() if name.startswith("Test")]
+IDLE = {"seed", "megabytes", "seconds", "marginals", "candidates", "random_starts", "cutoff", "exchange"}
+"""Options of which some change nothing here: small models draw nothing, reach no limit, and have one candidate."""
+
+
+def options_in(options: Options, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Field, Any]]:
+    """List the options in options, each with the names that lead to it, and its value."""
+    for field in fields_of(type(options)):
+        value = getattr(options, field.name)
+        if isinstance(value, Options):
+            yield from options_in(value, (*path, field.name))
+        else:
+            yield (*path, field.name), field, value
+
+
+def other_values(field: Field, value: Any) -> list[Any]:
+    """List values far from the one that an option has."""
+    if field.kind is bool:
+        return [not value]
+    if field.is_options:
+        return [] if inspect.isabstract(field.kind) else [field.kind()]
+    if field.kind not in NUMBERS:
+        return [other for other in get_args(field.kind) if other != value]
+    near = field.kind(value or 0)
+    least = [limit.bound for limit in field.limits if isinstance(limit, AtLeast)]
+    tried = (*least, 2 * near + 1) if field.kind is int else (near / 10 + 1e-6, 10 * near + 0.3, near / 2 + 0.4)
+    return [other for other in tried if other != value and all(limit.accepts(other) for limit in field.limits)]
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_every_option_changes_the_model_or_its_answers_or_is_refused(
+    learner: type[ModelConformance], tmp_path: Path
+) -> None:
+    examples = learner.examples()[:40]
+
+    def learn(options: Options) -> tuple[Any, dict[str, bytes]]:
+        model = learner.learn(examples, options)
+        model.save(tmp_path / "model")
+        return model, {name: array.tobytes() for name, array in contents(tmp_path / "model")[0].items()}
+
+    changes: dict[tuple[str, ...], bool] = {}
+    for options in learner.settings:
+        model, arrays = learn(options)
+        answers = learner.answers(model)
+        for path, field, value in options_in(options):
+            for other in other_values(field, value):
+                if not changes.setdefault(path, False):
+                    try:
+                        found, numbers = learn(with_option(options, path, other))
+                        changes[path] = numbers != arrays or learner.answers(found) != answers
+                    except (ValueError, RuntimeWarning):
+                        changes[path] = True
+    assert len(changes) > 3
+    assert {path[-1] for path, changed in changes.items() if not changed} <= IDLE
