@@ -208,7 +208,7 @@ LINES: dict[str, tuple[int, int]] = {
     "trees": (696, 279),  # and the joining of forests, which left grammar and dependency
     "operators": (705, 314),  # tensors grouped by shape, in the place of rule by rule; numbers scaled at once
     "ready": (71, 23),  # what each model is good and bad at, with figures
-    "files": (1203, 370),  # settings that are gone; numbers of two bytes that are never widened, in half of the time
+    "files": (1229, 375),  # settings that are gone; numbers of two bytes stay; alike vectors of words are shared
     "inference": (1720, 523),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
     "estimation": (2427, 819),  # ends of starts; how many trees would show more states; priors of rules without a loop
     "drawing": (155, 60),

@@ -42,6 +42,7 @@ from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabu
 _DIGITS = 24  # binary digits of a factor
 _COMPACT = (7, 6)  # binary digits of a factor and of a share in a compact model
 _LEAST = 2.0**-10  # smaller shares of the numbers of a tensor are 0 in a compact model
+_ALIKE = 1e-6  # how far a vector of a compact model may be from the one that it shares, times its part of its symbol
 _ROUNDING = 2.0**-5  # the rules of a state, of a compact model too, sum to one up to this
 _COARSE = 2.0**-40, 2.0**10  # the range of the sums of coarse rules
 _FIRST = 100  # vectors
@@ -91,14 +92,39 @@ def divide_groups(numbers: FloatArray, lengths: IntArray) -> tuple[FloatArray, F
     return np.ones(len(lengths)), numbers
 
 
+def _share_vectors(vectors: FloatArray) -> FloatArray:
+    """Replace the vectors of a symbol's leaf rules (R, m), without negative numbers, by multiples of fewer vectors.
+
+    From the largest vector to the smallest, each joins the most alike of the groups before it, if one less the cosine
+    of their angle, times the vector's part of the sum of all vectors, is below `_ALIKE`; otherwise it is a new group.
+    The vectors of a group take the direction of their sum, and keep their own sums, so that the sum of all stays."""
+    sums = vectors.sum(axis=1)
+    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    least = 1.0 - _ALIKE * sums.sum() / sums
+    firsts = np.empty_like(units)  # the first vector of each group
+    group = np.empty(len(units), dtype=np.int64)
+    n = 0
+    for row in np.argsort(-sums, kind="stable"):
+        cosines = firsts[:n] @ units[row]
+        group[row] = cosines.argmax() if cosines.max(initial=-1.0) > least[row] else n
+        if group[row] == n:
+            firsts[n] = units[row]
+            n += 1
+    directions = np.zeros((n, vectors.shape[1]))
+    np.add.at(directions, group, vectors)
+    _, shares = _round_parts(directions.ravel(), np.full(n, vectors.shape[1]))
+    shares = round_digits(shares, _COMPACT[1]).reshape(directions.shape)[group]
+    return shares * round_digits(sums / shares.sum(axis=1), _COMPACT[0])[:, None]
+
+
 def round_operators(operators: ObservableOperators, compact: bool = False) -> ObservableOperators:
     """Round all numbers of operators, so that a file holds most of them in two bytes.
 
     The vector of a leaf rule is a group of numbers, and so is each part of a tensor.  The numbers of roots and of unary
     rules have 24 binary digits.
 
-    compact: whether to keep 6 binary digits of the shares within a group in place of 11, and 7 of its factor, and to
-    drop the smallest numbers of tensors, which halves the file.
+    compact: whether to keep 6 binary digits of the shares within a group in place of 11, and 7 of its factor, to drop
+    the smallest numbers of tensors, and to let leaf rules share vectors of probabilities that are alike.
 
     >>> from spectral_latent.trees import Rules
     >>> rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.empty((0, 3), int))
@@ -109,7 +135,12 @@ def round_operators(operators: ObservableOperators, compact: bool = False) -> Ob
     [[0.75, 0.0999755859375]]
     """
     leaf = operators.leaf.copy()
-    states = operators.states[operators.rules.leaf[:, 0]]
+    symbol = operators.rules.leaf[:, 0]
+    if compact and operators.probabilities and leaf.shape[1] > 1:
+        for rows in np.split(np.arange(len(leaf)), np.flatnonzero(np.diff(symbol)) + 1):
+            rows = rows[leaf[rows].any(axis=1)]
+            leaf[rows] = _share_vectors(leaf[rows])
+    states = operators.states[symbol]
     is_state = np.arange(leaf.shape[1]) < states[:, None]
     leaf[is_state] = round_groups(leaf[is_state], states, compact)
     data = operators.binary.data

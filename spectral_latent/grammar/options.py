@@ -55,7 +55,7 @@ class GrammarOptions(Options):
     fragments: the pseudo-count of trees that consist of any one phrase, so that fragments can be parsed; see `Priors`.
     beam: an item of the coarse chart is dropped below this share of its cell's best item; see `forests.prune_chart`.
     threshold: the posterior below which the coarse grammar prunes an edge; see `forests.prune_chart`.
-    compact: whether to store probabilities in fewer digits, which halves the file; see `files.round_operators`."""
+    compact: whether to store fewer digits, and alike vectors of words once; see `files.round_operators`."""
 
     later: ClassVar[frozenset[str]] = frozenset({"compact"})
     estimator: Estimator = field(default_factory=Spectral)

@@ -26,7 +26,7 @@ class TaggerOptions(Options):
     beam: a tag of a word is left out if its probability is less than this share of that of the word's likeliest tag.
     threshold: a tag of a position is left out if its coarse posterior is less than this share of the largest posterior
     at the position.
-    compact: whether to store probabilities in fewer digits, which halves the file; see `files.round_operators`.
+    compact: whether to store fewer digits, and alike vectors of words once; see `files.round_operators`.
     judge: the settings of a model of tags, which judges the likely tags of each word by the words around it; None for
     no such model."""
 

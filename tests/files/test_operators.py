@@ -111,6 +111,26 @@ def test_operators_come_back_bit_for_bit(given_factors: list[float], seed: int, 
         np.testing.assert_array_equal(getattr(again, name), getattr(operators, name))
 
 
+@given(seeds)
+def test_compact_operators_share_vectors_that_are_alike(seed: int) -> None:
+    """Small noise goes, but for frequent words; the sums of states and of rules stay, but for the digits that go."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(3, size=100)
+    directions = np.array([[0.7, 0.2, 0.1], [0.1, 0.7, 0.2], [0.2, 0.1, 0.7]])
+    leaf = directions[kind] * rng.uniform(0.99, 1.01, (100, 3)) * rng.uniform(0.5, 2.0, (100, 1)) / 200
+    leaf[:2] = [[0.3, 0.2, 0.1], [0.3, 0.2, 0.09]]
+    rules = Rules(np.stack([np.zeros_like(kind), np.arange(100)], axis=1), np.empty((0, 2), int), np.empty((0, 3), int))
+    states = np.array([3])
+    operators = ObservableOperators(rules, states, np.full((1, 3), 1 / 3), leaf, np.empty((0, 3, 3)), [], True)
+    found = CompactOperators.of(round_operators(operators, compact=True))
+    assert found.vector[0] != found.vector[1]
+    assert len(found.shares) == 2 + len(set(kind[2:]))
+    for number in set(kind[2:]):
+        assert len(set(found.vector[2:][kind[2:] == number])) == 1
+    for axis, digits in ((0, 5), (1, 7)):
+        np.testing.assert_allclose(found.operators.leaf.sum(axis=axis), leaf.sum(axis=axis), rtol=2.0**-digits)
+
+
 @given(factors, seeds, st.data())
 def test_leaves_are_multiples_of_the_same_rules(given_factors: list[float], seed: int, data: st.DataObject) -> None:
     operators = round_operators(with_factors(given_factors, seed))
