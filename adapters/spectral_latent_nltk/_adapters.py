@@ -7,6 +7,7 @@ import os
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -19,16 +20,18 @@ from spectral_latent.files import ModelFileError
 from spectral_latent.model import Surprisal, Unit, check_words
 from spectral_latent.reranking import Reranker
 
-_Options = TypeVar("_Options")
 
-
-def choose_options(of_preset: Callable[[Any], _Options], preset: str | None, options: _Options | None) -> _Options:
-    """Choose the options of a preset, unless other options are given."""
+def choose_options(of_preset: Callable[[Any], Any], preset: str | None, options: Any, n_states: int | None) -> Any:
+    """Choose the options of a preset, or those that are given, one or several, with a largest number of states."""
     if options is None:
-        return of_preset(preset or "fast")
-    if preset is not None:
+        options = of_preset(preset or "fast")
+    elif preset is not None:
         raise ValueError(f"preset={preset!r} chooses the options; give a preset or options, not both")
-    return options
+    if n_states is None:
+        return options
+    if isinstance(options, Sequence):
+        return [choose_options(of_preset, None, each, n_states) for each in options]
+    return replace(options, estimator=options.estimator.with_settings(n_states=n_states))
 
 
 class TaggedSentence(list[tuple[str, Any]]):

@@ -7,7 +7,6 @@ import math
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from nltk.parse import DependencyGraph
@@ -135,13 +134,10 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
         one root, or if there is no graph."""
         if isinstance(graphs, DependencyGraph):
             raise TypeError("expected an iterable of graphs, got one graph; give [graph]")
-        several = [options] if isinstance(options, DependencyOptions) else options
-        several = choose_options(options_of_preset, preset, None if several is None else tuple(several))
-        if n_states is not None:
-            several = tuple(replace(own, estimator=own.estimator.with_settings(n_states=n_states)) for own in several)
+        chosen = choose_options(options_of_preset, preset, options, n_states)
         sentences = _sentences_of(graphs)
         with shown(progress) as listener:
-            return cls(DependencyModel.train(sentences, several, weights=weights, jobs=jobs, listener=listener))
+            return cls(DependencyModel.train(sentences, chosen, weights=weights, jobs=jobs, listener=listener))
 
     def _sentences(self, sents: Iterable[_Words | DependencyGraph]) -> Iterator[DependencySentence]:
         """Convert sentences to those of the model, with a warning for each tag that the parser does not know."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -163,18 +162,15 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         or there is no tree."""
         if isinstance(trees, Tree):
             raise TypeError("expected an iterable of trees, got one tree; give [tree]")
-        several = [options] if isinstance(options, ConstituencyOptions) else options
-        several = choose_options(options_of_preset, preset, None if several is None else tuple(several))
-        if n_states is not None:
-            several = tuple(replace(one, estimator=one.estimator.with_settings(n_states=n_states)) for one in several)
         if isinstance(trees, str | bytes):
             raise TypeError(f"expected an iterable of trees, got {trees!r:.60}")
+        chosen = choose_options(options_of_preset, preset, options, n_states)
         phrases = phrases_from_nltk(trees, changes)
         learn = ConstituencyModel.train
         if text is not None:
             learn = partial(self_train, sentences=list(check_sentences(text)))
         with shown(progress) as listener:
-            model = learn(phrases, options=several, weights=weights, jobs=jobs, listener=listener, changes=changes)
+            model = learn(phrases, options=chosen, weights=weights, jobs=jobs, listener=listener, changes=changes)
         return cls(model)
 
     def evaluate(self, trees: Iterable[Tree], *, jobs: int | None = 1) -> BracketScores:

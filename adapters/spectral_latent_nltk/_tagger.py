@@ -72,9 +72,7 @@ class LatentHMMTagger(TaggerAdapter):
         Raises ValueError for a preset that does not exist or is given together with options, and EstimationError, a
         ValueError, for objects that are not tagged sentences, if a sentence is empty, a token has the tag None, or
         there is no sentence."""
-        options = choose_options(options_of_preset, preset, options)
-        if n_states is not None:
-            options = replace(options, estimator=options.estimator.with_settings(n_states=n_states))
+        options = choose_options(options_of_preset, preset, options, n_states)
         with shown(progress) as listener:
             return cls(LatentTagger.train(labeled_sequences, options, weights=weights, jobs=jobs, listener=listener))
 
@@ -109,7 +107,7 @@ class LatentHMMTagger(TaggerAdapter):
         (True, True)
         """
         if preset is not None:
-            options = choose_options(hmm_preset, preset, options)
+            options = choose_options(hmm_preset, preset, options, None)
         options = options or HMMOptions(EM())
         if not options.estimator.probabilities:
             raise ValueError(

@@ -8,11 +8,9 @@ if find_spec("sklearn") is None:
     )
 
 from spectral_latent_sklearn._hmmlearn import from_hmmlearn, to_hmmlearn
-from spectral_latent_sklearn._latent import LatentTagClassifier
 from spectral_latent_sklearn._markov import SpectralGaussianHMM, SpectralHMM
 
 __all__ = [
-    "LatentTagClassifier",
     "SpectralGaussianHMM",
     "SpectralHMM",
     "from_hmmlearn",
