@@ -59,13 +59,12 @@ def by_python(work: float) -> Iterator[None]:
     compiled code; what they compute has other last digits.  After a longer block, or any use of compiled code, none is.
     A block within another one is a part of it.
 
-    work: the cubes of the sizes of the block's inputs, added up."""
+    work: the cubes of the sizes of the block's inputs, added up; in training, the nodes that each pass visits."""
     global _left
-    if _is_short.get() is not None:
-        yield
-        return
-    is_short = work <= _left
-    _left = _left - work if is_short else 0.0
+    is_short = _is_short.get()
+    if is_short is None:
+        is_short = work <= _left
+        _left = _left - work if is_short else 0.0
     token = _is_short.set(is_short)
     try:
         yield
@@ -76,15 +75,16 @@ def by_python(work: float) -> Iterator[None]:
 class _Whole:
     """A function that is compiled when it is first called outside of a short block."""
 
-    def __init__(self, function: Callable[..., Any], settings: dict[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Any], of: Callable[..., Any], settings: dict[str, Any]) -> None:
         update_wrapper(self, function)
         self._function = function
+        self._of = of
         self._settings = settings
 
     def __call__(self, *args: Any) -> Any:
         if _is_short.get():
             with np.errstate(all="ignore"):  # compiled code does not warn
-                return self._function(*args)
+                return self._of(*args)
         return self.code(*args)
 
     def __reduce__(self) -> str:
@@ -103,15 +103,15 @@ class _Whole:
             return _numba.compile_whole(self._function, self._settings)
 
 
-def compiler(**settings: Any) -> Callable[[_Function], _Function]:
+def compiler(of: Callable[..., Any] | None = None, /, **settings: Any) -> Callable[[_Function], _Function]:
     """Make a decorator that compiles a function when it is first called, to run without the interpreter's lock.
 
     The compiled code is kept in a file.  If there is no folder that belongs to the user, and that nobody else may write
     to, every process compiles the function again.  A division by zero gives an infinity or NaN, as in NumPy.  In a
-    block that is short (`by_python`), nothing is compiled."""
+    block that is short (`by_python`), nothing is compiled: Python runs `of`, or else the decorated function."""
 
     def decorate(function: _Function) -> _Function:
-        return cast(_Function, _Whole(function, _COMMON | settings))
+        return cast(_Function, _Whole(function, of or function, _COMMON | settings))
 
     return decorate
 

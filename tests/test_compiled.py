@@ -197,6 +197,10 @@ np.save(sys.argv[3], np.concatenate(list(answers())))
 """
 
 
+COMPILED = "import spectral_latent._compiled as c; c._left = 0.0\n"
+WITHOUT_NUMBA = "assert 'numba' not in sys.modules"
+
+
 def test_answers_about_short_inputs_compile_nothing_and_are_those_of_compiled_code(tmp_path: Path) -> None:
     parser = load("toy")
     trees = parser.sample(20, np.random.default_rng(1))
@@ -204,8 +208,23 @@ def test_answers_about_short_inputs_compile_nothing_and_are_those_of_compiled_co
     paths = [tmp_path / name for name in ("parser", "tagger", "short.npy", "compiled.npy")]
     parser.save(paths[0])
     tagger.save(paths[1])
-    first = "import spectral_latent._compiled as c; c._left = 0.0\n"
-    for before, after, path in (("", "assert 'numba' not in sys.modules", paths[2]), (first, "", paths[3])):
+    for before, after, path in (("", WITHOUT_NUMBA, paths[2]), (COMPILED, "", paths[3])):
         command = [sys.executable, "-c", before + ANSWERS + after, *map(str, paths[:2]), str(path)]
         subprocess.run(command, cwd=ROOT, check=True)
     np.testing.assert_allclose(*map(np.load, paths[2:]), rtol=1e-12, atol=1e-12)
+
+
+TRAIN = """
+import sys
+from spectral_latent.constituency import ConstituencyModel
+from spectral_latent.corpora import constituency_trees
+ConstituencyModel.train(constituency_trees(sys.argv[1])).save(sys.argv[2])
+"""
+
+
+def test_few_trees_compile_nothing_and_give_the_bytes_that_compiled_code_gives(tmp_path: Path) -> None:
+    trees = load("toy").sample(100, np.random.default_rng(0))
+    (tmp_path / "trees").write_text("\n".join(tree.bracketed() for tree in trees), encoding="utf-8")
+    for script, path in ((TRAIN + WITHOUT_NUMBA, "short"), (COMPILED + TRAIN, "compiled")):
+        subprocess.run([sys.executable, "-c", script, tmp_path / "trees", tmp_path / path], cwd=ROOT, check=True)
+    assert (tmp_path / "short").read_bytes() == (tmp_path / "compiled").read_bytes()

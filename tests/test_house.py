@@ -206,11 +206,11 @@ LINES: dict[str, tuple[int, int]] = {
     "_threads": (76, 15),  # trees and models are made without searches for garbage, which took as long as making trees
     "_scipy": (11, 1),
     "trees": (696, 279),  # and the joining of forests, which left grammar and dependency
-    "operators": (705, 314),  # tensors grouped by shape, in the place of rule by rule; numbers scaled at once
+    "operators": (699, 314),  # tensors grouped by shape, in the place of rule by rule; numbers scaled at once
     "ready": (71, 23),  # what each model is good and bad at, with figures
     "files": (1229, 375),  # settings that are gone; numbers of two bytes stay; alike vectors of words are shared
-    "inference": (1720, 523),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
-    "estimation": (2427, 819),  # ends of starts; how many trees would show more states; priors of rules without a loop
+    "inference": (1720, 520),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
+    "estimation": (2403, 817),  # ends of starts; how many trees would show more states; priors of rules without a loop
     "drawing": (155, 60),
     "inspection": (339, 161),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),

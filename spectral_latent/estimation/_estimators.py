@@ -19,6 +19,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from spectral_latent._compiled import by_python
 from spectral_latent._names import EstimatorName
 from spectral_latent._options import AtLeast, Below, Options, checked
 from spectral_latent.estimation._moments import (
@@ -389,7 +390,9 @@ def estimate(
            [0.333]])
     """
     chosen: Estimator = checked("estimator", estimator, Estimator | None) or Spectral()
-    found: Any = chosen.fit(treebank, jobs=jobs, listener=listener)
+    nodes = treebank.shards[0].trees.n_nodes if len(treebank.shards) == 1 else np.inf
+    with by_python(nodes * (1 + getattr(chosen, "iterations", 0))):
+        found: Any = chosen.fit(treebank, jobs=jobs, listener=listener)
     promise = f"{type(chosen).__name__}.fit must return an Estimate"
     if not isinstance(found, Estimate):
         raise TypeError(f"{promise}, not {found!r:.60}")

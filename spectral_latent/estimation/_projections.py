@@ -30,7 +30,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from spectral_latent import _scipy as scipy
-from spectral_latent._compiled import ZERO, check_column, compiled_exact_pass
+from spectral_latent._compiled import check_column
 from spectral_latent._options import AtLeast, Below, Options
 from spectral_latent.estimation._features import FeatureColumns
 from spectral_latent.estimation._parallel import parallel_map
@@ -89,34 +89,6 @@ def states_for(count: float, states: int) -> int:
     return 1 + int((states - 1) * min(max((count - 10) / 90, 0.0), 1.0))
 
 
-def _tally(column: IntArray, weight: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Find the distinct values (d,) of a column (n,), in the order of their first places, and the weights (d,)."""
-    values, counts = np.empty_like(column), np.zeros(len(column))
-    d = _fill_slots(column, weight, np.full(2 << len(column).bit_length(), -1), values, counts)
-    return values[:d].copy(), counts[:d].copy()
-
-
-@compiled_exact_pass
-def _fill_slots(column: IntArray, weight: FloatArray, slots: IntArray, values: IntArray, counts: FloatArray) -> int:
-    """Add weights to the counts (n,) of values (n,), numbered in slots (2^k > n,), all -1; return their number."""
-    d = ZERO
-    for i in range(len(column)):
-        value = column[i]
-        # The slot that all of its digits name together, because names may be multiples of one number; or the next one
-        # that is free or its own.
-        slot = value ^ (value >> 32)
-        slot ^= slot >> 16
-        slot = (slot ^ (slot >> 8)) & (len(slots) - 1)
-        while slots[slot] >= 0 and values[slots[slot]] != value:
-            slot = (slot + 1) & (len(slots) - 1)
-        if slots[slot] < 0:
-            slots[slot] = d
-            values[d] = value
-            d += 1
-        counts[slots[slot]] += weight[i]
-    return d
-
-
 class _Values(NamedTuple):
     """The distinct values of one template, increasing, and the weight of the nodes with each value; both (d,)."""
 
@@ -126,9 +98,8 @@ class _Values(NamedTuple):
     @staticmethod
     def of_templates(columns: IntArray, weight: FloatArray) -> list[_Values]:
         """Count the values of each of k templates; columns: (n, k), weight: (n,)."""
-        tallies = [_tally(column, weight) for column in np.ascontiguousarray(columns.T)]
-        orders = [np.argsort(values) for values, _ in tallies]
-        return [_Values(values[order], nodes[order]) for (values, nodes), order in zip(tallies, orders, strict=True)]
+        several = (np.unique(column, return_inverse=True) for column in columns.T)
+        return [_Values(values, np.bincount(which, weight).astype(np.float64)) for values, which in several]
 
     def __add__(self, other: _Values) -> _Values:  # type: ignore[override]
         """Add the counts of two columns."""

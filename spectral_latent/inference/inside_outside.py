@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import EMPTY, TINY, check_column, compiled_pass, pass_part, unsigned
+from spectral_latent._compiled import EMPTY, TINY, check_column, compiled_pass, loops_of, pass_part, unsigned
 from spectral_latent.inference._checks import check_roots, check_rules
 from spectral_latent.inference._kernels import (
     RuleBlock,
@@ -346,21 +346,23 @@ class _Derivatives(NamedTuple):
     data: FloatArray  # (offset[-1],) of the tensors of binary rules, flat
 
 
-@pass_part
 def _add_outer(
-    total: FloatArray, block: RuleBlock, scale: float, outside: FloatArray, a: int, inside: FloatArray, b: int, c: int
+    total: FloatArray, at: int, n: int, m: int, scale: float, left: FloatArray, row: int, right: FloatArray, column: int
 ) -> None:
-    """Add `scale` times the outer product of three vectors to the numbers (n,) of a tensor that is multiplied out.
+    """Add `scale` times left[row, :n] right[column, :m]ᵀ to the matrix (n, m) that begins at total[at]."""
+    total[at : at + n * m] += (scale * left[row, :n, None] * right[column, :m]).ravel()
 
-    The vectors are outside[a] of the parent, and inside[b] and inside[c] of the children."""
-    # The numbers of a tensor are in the order of h, j and k; `row` is the place of the numbers of h and j.
-    row = block.first
-    for h in range(block.m_a):
-        for j in range(block.m_b):
-            weight = scale * outside[a, h] * inside[b, j]
-            for k in range(block.m_c):
-                total[unsigned(row + k)] += weight * inside[c, k]
-            row += block.m_c
+
+@loops_of(_add_outer)
+def _add_outer_by_rows(
+    total: FloatArray, at: int, n: int, m: int, scale: float, left: FloatArray, row: int, right: FloatArray, column: int
+) -> None:
+    """Do what `_add_outer` does with a matrix (n, m)."""
+    for i in range(n):
+        weight = scale * left[row, i]
+        for j in range(m):
+            total[unsigned(at + j)] += weight * right[column, j]
+        at += m
 
 
 @pass_part
@@ -370,30 +372,25 @@ def _add_to_factors(
     scale: float,
     outside: FloatArray,
     a: int,
-    inside: FloatArray,
+    inside: ScaledVectors,
     b: int,
     c: int,
-    images: FloatArray,
     row: int,
     pair: FloatArray,
 ) -> None:
-    """Add `scale` times the derivatives of a factored tensor to its numbers; pair has room for vectors (3, Q).
-
-    images[row] and images[row + 1] are the images of the children in the terms."""
-    data, first, second, third, terms, _, m_a, m_b, m_c = block
-    multiply_transposed(data, first, m_a, terms, outside, a, pair, 0)
+    """Add `scale` times the derivatives of a factored tensor to its numbers, as `add_pair` has its arguments."""
+    vectors, _, images = inside
+    multiply_transposed(block.data, block.first, block.m_a, block.terms, outside, a, pair, 0)
     # The first factor (m_a, Q): the parent's outside vector times the images of both children in the term.
-    for h in range(m_a):
-        weight = scale * outside[a, h]
-        for q in range(terms):
-            total[unsigned(first + h * terms + q)] += weight * images[row, q] * images[row + 1, q]
+    for q in range(block.terms):
+        pair[1, q] = images[row, q] * images[row + 1, q]
+    _add_outer(total, block.first, block.m_a, block.terms, scale, outside, a, pair, 1)
     # The second and third factors, (Q, m_b) and (Q, m_c): a child's inside vector times the two other images.
     for side in range(2):
-        at, m, child = (third, m_c, c) if side else (second, m_b, b)
-        for q in range(terms):
-            weight = scale * pair[0, q] * images[row + 1 - side, q]
-            for j in range(m):
-                total[unsigned(at + q * m + j)] += weight * inside[child, j]
+        at, m, child = (block.third, block.m_c, c) if side else (block.second, block.m_b, b)
+        for q in range(block.terms):
+            pair[1, q] = pair[0, q] * images[row + 1 - side, q]
+        _add_outer(total, at, block.terms, m, scale, pair, 1, vectors, child)
 
 
 @compiled_pass
@@ -430,12 +427,13 @@ def _add_derivatives(
                 for h in range(m_a):
                     for j in range(operators.states[forest.symbol[b]]):
                         derivatives.unary[r, h, j] += scale * above[item, h] * below[b, j]
-            else:
+            elif operators.terms[r]:
+                _add_to_factors(total, block_of(operators, r), scale, above, item, inside, b, c, 2 * edge, pair)
+            else:  # the numbers of a tensor are in the order of the states of the parent and of both children
                 block = block_of(operators, r)
-                if block.terms:
-                    _add_to_factors(total, block, scale, above, item, below, b, c, inside.images, 2 * edge, pair)
-                else:
-                    _add_outer(total, block, scale, above, item, below, b, c)
+                for h in range(m_a):
+                    at = block.first + h * block.width
+                    _add_outer(total, at, block.m_b, block.m_c, scale * above[item, h], below, b, below, c)
 
 
 def expected_counts(operators: ObservableOperators, forest: Forest, times: FloatArray | None = None) -> ExpectedCounts:
@@ -470,8 +468,7 @@ def expected_counts(operators: ObservableOperators, forest: Forest, times: Float
         of_edge += np.where(child >= 0, inside_vectors.exponents[child], 0)
     component = item_component(forest)[item]
     scales = _shares(times[component], of_edge, component, (total, exponent))
-    numbers = (operators.leaf, operators.unary, operators.binary.data)
-    derivatives = _Derivatives(*(np.zeros_like(array) for array in numbers))
+    derivatives = _Derivatives(*map(np.zeros_like, (operators.leaf, operators.unary, operators.binary.data)))
     pair = Workspace.allocate(operators.packed).pair
     _add_derivatives(operators.packed, forest, scales, inside_vectors, outside_vectors.vectors, derivatives, pair)
     # The derivative by a number of a root is the inside vector of the item at the root, over Z.

@@ -108,17 +108,12 @@ def _hashed(values: HashArray, templates: IntArray, n_buckets: int) -> BucketArr
     return buckets
 
 
-@compiled
 def sum_weights(buckets: BucketArray, weights: FloatArray) -> FloatArray:
-    """Sum the weights of the features of each part, (L,).
+    """Sum the weights of the features of each part, (L,), in the order of features.
 
     buckets: (L, T) the bucket of each feature.
     weights: (B,) the weight of each bucket."""
-    sums = np.zeros(len(buckets))
-    for row in range(len(buckets)):
-        for template in range(buckets.shape[1]):
-            sums[row] += weights[buckets[row, template]]
-    return sums
+    return np.asarray(weights.take(buckets.T).sum(axis=0))
 
 
 @compiled

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent import _scipy as scipy
-from spectral_latent._compiled import compiled_exact_pass, exact_pass_part, unsigned
-from spectral_latent.trees import FloatArray
+from spectral_latent._compiled import by_python, compiler, exact_pass_part, unsigned
+from spectral_latent.trees import FloatArray, ranges
 
 _MEMORY = 6  # the number of steps that L-BFGS remembers
 
@@ -83,89 +83,95 @@ class Examples(NamedTuple):
 
 def penalised_loss(examples: Examples, weights: FloatArray, penalty: float) -> tuple[float, FloatArray]:
     """Compute −Σ q(x, a) log P(a | x) + λ ‖W‖² / 2 for free weights (P,), and its gradient (P,)."""
-    size = len(examples.times)
-    score, halvings = np.empty((2, examples.n_labels))
-    largest, total = np.empty(size), np.empty(size)
+    room, parts = np.empty((2, examples.n_labels)), np.empty((2, len(examples.times)))
     gradient = penalty * weights - examples.observed
     # Σ q(x, a) log P(a | x) = Σ_P weight · observed − Σ_x q(x) log Σ_b exp(φ(x)·W)_b
-    _add_expected(*examples[:6], weights, _POWERS, score, halvings, largest, total, gradient)
-    log_total = largest + np.log(total)
+    _add_expected_by_loops(examples, weights, room, parts, gradient)
+    log_total = parts[0] + np.log(parts[1])
     # Use no BLAS here, so that sums are the same on all kinds of processors.
     loss = (examples.times * log_total).sum() + (weights * (penalty / 2 * weights - examples.observed)).sum()
     return float(loss), gradient
 
 
-@compiled_exact_pass
 def _add_expected(
-    start: NDArray[np.uint64],
-    feature: NDArray[np.uint32],
-    value: FloatArray,
-    times: FloatArray,
-    first: NDArray[np.uint64],
-    label: NDArray[np.uint32],
-    weights: FloatArray,
-    powers: FloatArray,
-    score: FloatArray,
-    halvings: FloatArray,
-    largest: FloatArray,
-    total: FloatArray,
-    gradient: FloatArray,
+    examples: Examples, weights: FloatArray, room: FloatArray, parts: FloatArray, gradient: FloatArray
 ) -> None:
     """Add Σ_x q(x) φ(x) P(a | x) to the gradient (P,), and find the parts of log Σ_b exp(score b) of each example.
 
-    The parts are the largest score of each example (n,) and the total Σ_b exp(score b − largest) (n,); `score` and
-    `halvings` (K,) are room for the scores of one example."""
+    The parts (2, n) are the largest score of each example, and the total Σ_b exp(score b − largest); room is (2, K)."""
+    # Each sum is taken in the order of the loops below, so that both give the same bits.
+    start, first = examples.start.astype(np.int64), examples.first.astype(np.int64)
+    _, row = ranges(start[:-1], start[1:])
+    weight, entry = ranges(first[examples.feature], first[examples.feature + 1])
+    value = examples.value[entry]
+    place = row[entry] * examples.n_labels + examples.label[weight]
+    score = np.bincount(place, value * weights[weight], parts.shape[1] * room.shape[1]).reshape(-1, room.shape[1])
+    parts[0] = score.max(axis=1)
+    below: Any = np.maximum(score - parts[0, :, None], _LOWEST)
+    halvings: Any = _halvings(below)
+    share = _exp_near_zero(below, halvings) * _POWERS[halvings.astype(np.int64)]
+    parts[1] = share.cumsum(axis=1)[:, -1]
+    share *= (examples.times / parts[1])[:, None]
+    np.add.at(gradient, weight, value * share.ravel()[place])
+
+
+@compiler(_add_expected, _nrt=False)
+def _add_expected_by_loops(
+    examples: Examples, weights: FloatArray, room: FloatArray, parts: FloatArray, gradient: FloatArray
+) -> None:
+    """Do what `_add_expected` does."""
+    start, feature, value, times, first, label, _, n_labels = examples
     for x in range(len(times)):
-        for a in range(len(score)):
-            score[a] = 0.0
+        for a in range(n_labels):
+            room[0, a] = 0.0
         for entry in range(start[x], start[x + 1]):
             begin = first[feature[entry]]
             end = first[feature[entry] + 1]
-            if end - begin == len(score):  # all weights are free, so that the processor adds several at once
-                for a in range(len(score)):
-                    score[a] += value[entry] * weights[unsigned(begin + a)]
+            if end - begin == n_labels:  # all weights are free, so that the processor adds several at once
+                for a in range(n_labels):
+                    room[0, a] += value[entry] * weights[unsigned(begin + a)]
             else:
                 for weight in range(begin, end):
-                    score[label[weight]] += value[entry] * weights[weight]
-        best = score[0]
-        for a in range(len(score)):
-            if score[a] > best:
-                best = score[a]
+                    room[0, label[weight]] += value[entry] * weights[weight]
+        best = room[0, 0]
+        for a in range(n_labels):
+            if room[0, a] > best:
+                best = room[0, a]
         # Each loop does one thing, so that the processor computes several classes at once.
-        for a in range(len(score)):
-            below = max(score[a] - best, _LOWEST)
-            halvings[a] = _halvings(below)
-            score[a] = _exp_near_zero(below, halvings[a])
-        sum_ = 0.0
-        for a in range(len(score)):
-            score[a] *= powers[unsigned(int(halvings[a]))]
-            sum_ += score[a]
-        largest[x] = best
-        total[x] = sum_
-        for a in range(len(score)):
-            score[a] *= times[x] / sum_
+        for a in range(n_labels):
+            below = max(room[0, a] - best, _LOWEST)
+            room[1, a] = _halvings(below)
+            room[0, a] = _exp_near_zero(below, room[1, a])
+        total = 0.0
+        for a in range(n_labels):
+            room[0, a] *= _POWERS[unsigned(int(room[1, a]))]
+            total += room[0, a]
+        parts[0, x] = best
+        parts[1, x] = total
+        for a in range(n_labels):
+            room[0, a] *= times[x] / total
         for entry in range(start[x], start[x + 1]):
             begin = first[feature[entry]]
             end = first[feature[entry] + 1]
-            if end - begin == len(score):
-                for a in range(len(score)):
-                    gradient[unsigned(begin + a)] += value[entry] * score[a]
+            if end - begin == n_labels:
+                for a in range(n_labels):
+                    gradient[unsigned(begin + a)] += value[entry] * room[0, a]
             else:
                 for weight in range(begin, end):
-                    gradient[weight] += value[entry] * score[label[weight]]
+                    gradient[weight] += value[entry] * room[0, label[weight]]
 
 
 # exp(x) = 2^-k exp(r) with |r| ≤ ln 2 / 2, computed to 14 digits by + and · alone, the same on every processor.
 
 
 @exact_pass_part
-def _halvings(x: float) -> float:
+def _halvings(x: float) -> Any:
     """Find k for x ≤ 0: the number of times that exp(r) is halved."""
-    return float(np.floor(0.5 - x * 1.4426950408889634))
+    return np.floor(0.5 - x * 1.4426950408889634)
 
 
 @exact_pass_part
-def _exp_near_zero(x: float, k: float) -> float:
+def _exp_near_zero(x: float, k: float) -> Any:
     """Compute exp(r)."""
     # Here ln 2 is the sum of two numbers, and k times the first is exact.
     r = (x + k * 6.93147180369123816490e-01) + k * 1.90821492927058770002e-10
@@ -181,10 +187,8 @@ def minimise(loss: Callable[[FloatArray], tuple[float, FloatArray]], start: Floa
 
     loss: the loss at a point (n,), and its gradient (n,).
     start: (n,) the first point."""
-
     limits: Any = {"maxiter": iterations, "maxcor": _MEMORY, "ftol": 1e-7, "gtol": 1e-3}
-    found: FloatArray = scipy.optimize.minimize(loss, start, (), "L-BFGS-B", jac=True, options=limits).x
-    return found
+    return np.asarray(scipy.optimize.minimize(loss, start, (), "L-BFGS-B", jac=True, options=limits).x)
 
 
 def log_linear_weights(
@@ -200,6 +204,7 @@ def log_linear_weights(
     target: (n, K) the counts q of the examples in each class; no number is negative."""
     examples = Examples.of(features, target, frequent)
     start = np.zeros(len(examples.label))
-    weights = minimise(lambda free: penalised_loss(examples, free, penalty), start, iterations)
+    with by_python(features.nnz):
+        weights = minimise(lambda free: penalised_loss(examples, free, penalty), start, iterations)
     shape = (features.shape[1], target.shape[1])
     return scipy.sparse.csr_array((weights, examples.label, examples.first), shape=shape)

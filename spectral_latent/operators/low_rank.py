@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spectral_latent._compiled import TINY, compiled, compiled_exact_pass, compiled_part
+from spectral_latent._compiled import TINY, compiled, part_compiler
 from spectral_latent._options import Count, checked
 from spectral_latent.operators.tensors import Tensor
 from spectral_latent.trees import FloatArray
@@ -83,51 +83,25 @@ def _fit_terms(dense: FloatArray, rank: int) -> list[FloatArray]:
     return [weights[:, None] * legs[0], legs[1], legs[2]]
 
 
-@compiled_exact_pass
 def _add_crosses(rest: FloatArray, first: FloatArray, second: FloatArray, third: FloatArray) -> int:
-    """Find terms one by one, each from the three lines through the entry with the largest remainder.
+    """Find terms one by one, each from the three lines through the entry with the largest remainder; count them.
 
     This is adaptive cross approximation (Bebendorf 2000), but negative remainders count as zero.  The terms are exact
     if T has rank one, or if they have no index in common.
 
     rest: (m_a, m_b, m_c) the tensor T, from which the terms are subtracted.
-    first, second, third: (Q, m_a), (Q, m_b) and (Q, m_c) zeros, which get the factors.
-    Returns the number of terms."""
-    m_a, m_b, m_c = rest.shape
-    least = 0.0
+    first, second, third: (Q, m_a), (Q, m_b) and (Q, m_c) room for the factors."""
+    least = _NEGLIGIBLE * rest.max(initial=0.0)
     for q in range(len(first)):
-        # Find the largest remainder, at (i, j, k).
-        top = 0.0
-        i = j = k = 0
-        for a in range(m_a):
-            for b in range(m_b):
-                for c in range(m_c):
-                    if rest[a, b, c] > top:
-                        top = rest[a, b, c]
-                        i = a
-                        j = b
-                        k = c
-        if q == 0:
-            least = _NEGLIGIBLE * top
+        i, j, k = np.unravel_index(rest.argmax(), rest.shape)
+        top = rest[i, j, k]
         if top <= least:
             return q
-        # The factors of the term are the three lines through it.
-        for a in range(m_a):
-            if rest[a, j, k] > 0.0:
-                first[q, a] = rest[a, j, k]
-        for b in range(m_b):
-            if rest[i, b, k] > 0.0:
-                second[q, b] = rest[i, b, k] / top
-        for c in range(m_c):
-            if rest[i, j, c] > 0.0:
-                third[q, c] = rest[i, j, c] / top
-        # Subtract the term.
-        for a in range(m_a):
-            for b in range(m_b):
-                weight = first[q, a] * second[q, b]
-                if weight > 0.0:
-                    for c in range(m_c):
-                        rest[a, b, c] -= weight * third[q, c]
+        # The factors of the term are the three lines through its largest remainder.
+        np.maximum(rest[:, j, k], 0.0, out=first[q])
+        np.maximum(rest[i, :, k] / top, 0.0, out=second[q])
+        np.maximum(rest[i, j] / top, 0.0, out=third[q])
+        rest -= (first[q, :, None] * second[q])[:, :, None] * third[q]
     return len(first)
 
 
@@ -150,7 +124,6 @@ def _update_in_turn(
             _update(unfolded[k], weights, legs[k], legs[left], legs[right], pairs[k], ratios[k], gains[k])
 
 
-@compiled_part
 def _update(
     unfolded: FloatArray,
     weights: FloatArray,
@@ -168,6 +141,27 @@ def _update(
     leg: (Q, m) the distributions of the leg.
     left, right: (Q, m') and (Q, m'') the distributions of the other legs.
     pairs, ratio, gain: room for (Q, m' m''), (m, m' m'') and (Q, m) numbers."""
+    leg *= weights[:, None]
+    pairs[:] = (left[:, :, None] * right[:, None, :]).reshape(pairs.shape)
+    np.dot(leg.T, pairs, ratio)  # T̂
+    np.dot(pairs, (unfolded / (ratio + TINY)).T, gain)
+    leg *= gain
+    leg.sum(axis=1, out=weights)
+    leg /= weights[:, None] + TINY
+
+
+@part_compiler(_update)
+def _update_by_loops(
+    unfolded: FloatArray,
+    weights: FloatArray,
+    leg: FloatArray,
+    left: FloatArray,
+    right: FloatArray,
+    pairs: FloatArray,
+    ratio: FloatArray,
+    gain: FloatArray,
+) -> None:
+    """Do what `_update` does."""
     n_terms, width = right.shape
     for q in range(n_terms):
         for i in range(leg.shape[1]):
