@@ -20,6 +20,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
@@ -172,29 +173,20 @@ class _Steps:
     def __init__(self, binarisation: Binarisation) -> None:
         self.steps = Vocabulary[_Step]()
         self._binarisation = binarisation
-        self._leaves: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
-        self._phrases: dict[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], _Plan] = {}
+        self.leaf = cache(self._leaf)
+        self.phrase = cache(self._plan)
 
-    def leaf(self, chain: tuple[str, ...], parents: tuple[str, ...]) -> int:
-        """Find the step of a word below a chain of labels."""
-        step = self._leaves.get((chain, parents))
-        if step is None:
-            step = self.steps.add(_Step(PhraseSymbol(chain, memory=parents), is_leaf=True, head_is_right=False))
-            self._leaves[chain, parents] = step
-        return step
+    def _leaf(self, chain: tuple[str, ...], parents: tuple[str, ...]) -> int:
+        """Number the step of a word below a chain of labels."""
+        return self.steps.add(_Step(PhraseSymbol(chain, memory=parents), is_leaf=True, head_is_right=False))
 
-    def phrase(self, chain: tuple[str, ...], parents: tuple[str, ...], labels: tuple[str, ...]) -> _Plan:
-        """Find the steps of a phrase over children with these labels, below a chain of labels."""
-        plan = self._phrases.get((chain, parents, labels))
-        if plan is None:
-            plan = self._plan(PhraseSymbol(chain, memory=parents), labels)
-            self._phrases[chain, parents, labels] = plan
-        return plan
-
-    def _plan(self, symbol: PhraseSymbol, labels: tuple[str, ...]) -> _Plan:
+    def _plan(self, chain: tuple[str, ...], parents: tuple[str, ...], labels: tuple[str, ...]) -> _Plan:
         """Find the child from which binarisation starts, and the steps that join the other children to it.
 
-        Heads, bars and memories do not depend on function labels."""
+        Heads, bars and memories do not depend on function labels.
+
+        chain: the chain of labels of the phrase; `labels` are those of the children below it."""
+        symbol = PhraseSymbol(chain, memory=parents)
         label = base_label(symbol.last)
         labels = tuple([base_label(child) for child in labels])
         centre = self._binarisation.centre(label, labels)

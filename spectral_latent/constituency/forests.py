@@ -362,37 +362,6 @@ def _add_range(
     return items, n_items, edges, n_edges
 
 
-class _DerivationRoom(NamedTuple):
-    """Room for `_all_derivations` of N nodes with up to M children.
-
-    items: (n, 2) symbol and end of edges; grows.
-    edges: (n, 3) rule, left and right item; all are -1 at first; grows.
-    ways: (n, 4) the derivations of one range; grows.
-    span_of: (N, 2) the first item of each node, and the item after its last.
-    span: (M, M + 1, 2) the first item of each range of the children of a node, and the item after its last."""
-
-    items: IntArray
-    edges: IntArray
-    ways: IntArray
-    span_of: IntArray
-    span: IntArray
-
-    @staticmethod
-    def allocate(start: IntArray) -> _DerivationRoom:
-        """Make room for N nodes.
-
-        start: (N + 1,) the first child of each node."""
-        n = len(start) - 1
-        most = int(np.diff(start).max(initial=1))
-        return _DerivationRoom(
-            items=np.empty((4 * n + 16, 2), dtype=np.int64),
-            edges=np.full((4 * n + 16, 3), -1, dtype=np.int64),
-            ways=np.empty((64, 4), dtype=np.int64),
-            span_of=np.zeros((n, 2), dtype=np.int64),
-            span=np.zeros((most, most + 1, 2), dtype=np.int64),
-        )
-
-
 @compiled
 def _all_derivations(
     columns: tuple[IntArray, IntArray, IntArray, IntArray, IntArray, BoolArray],
@@ -400,17 +369,24 @@ def _all_derivations(
     rows: _RowRules,
     words: IntArray,
     leaf_rules: IntArray,
-    room: _DerivationRoom,
+    items: IntArray,
+    edges: IntArray,
+    ways: IntArray,
+    span_of: IntArray,
+    span: IntArray,
 ) -> tuple[IntArray, IntArray]:
-    """List all items and edges of trees of N nodes.
+    """List all items and edges of trees of N nodes with up to M children.
 
     columns: (N,) the chain of each node, (N,) its label, (N + 1,) the start of its children, (C,) the children, which
     come before their parents, (N,) the place of the word below it, and (N,) whether a node is a root.
     words: (n,) the number of the word at each place.
     leaf_rules: (R, 2) symbol and word of each leaf rule, in lexicographic order.
+    items, edges: (n, 2) and (n, 3) room for what is returned, which grows; the edges are all -1 at first.
+    ways: (n, 4) room for the derivations of one range; grows.
+    span_of: (N, 2) gets the first item of each node, and the item after its last.
+    span: (M, M + 1, 2) room for the first item of each range of the children of a node, and the item after its last.
     Returns items (I, 2): symbol and end of its edges; and edges (E, 3): rule, left, right."""
     chain, label, start, child, place, is_root = columns
-    items, edges, ways, span_of, span = room
     n_items = ZERO
     n_edges = ZERO
     for node in range(len(chain)):
@@ -498,9 +474,13 @@ class DerivationBuilder:
         is_root = np.zeros(len(chain), dtype=np.bool_)
         is_root[columns.root] = True
         nodes = (chain, self._label[chain], columns.start, columns.child, columns.place, is_root)
-        room = _DerivationRoom.allocate(columns.start)
-        items, edges = _all_derivations(nodes, self._grammar, self._rows, word, leaf_rules, room)
-        root, tree = ranges(*room.span_of[columns.root].T)
+        n, most = len(chain), int(np.diff(columns.start).max(initial=1))
+        items, edges, ways = np.full((4 * n + 16, 2), -1), np.full((4 * n + 16, 3), -1), np.full((64, 4), -1)
+        span_of, span = np.zeros((n, 2), dtype=np.int64), np.zeros((most, most + 1, 2), dtype=np.int64)
+        items, edges = _all_derivations(
+            nodes, self._grammar, self._rows, word, leaf_rules, items, edges, ways, span_of, span
+        )
+        root, tree = ranges(*span_of[columns.root].T)
         rules, left, right = np.ascontiguousarray(edges.T)
         item_start = np.append(0, items[:, 1])
         return Forest(np.ascontiguousarray(items[:, 0]), item_start, rules, left, right, root, tree)

@@ -39,40 +39,6 @@ _NONE = -2
 _MOST = np.iinfo(np.int64).max  # compiled code needs a limit of the number of derivations; no memory holds as many
 
 
-class _RankingWorkspace(NamedTuple):
-    """Room for the derivations of I items.
-
-    rows: (n, 7) the derivations, all -1 at first; grows.
-    costs: (n, 1) the costs of the derivations; grows.
-    waiting: (I,) the top of the heap of each item's waiting rows; -1 at first.
-    last: (I,) the row of each item that was found last; -1 at first.
-    stack: (I,) the items whose next derivation is needed.
-    found: (n, 2) the found rows of roots, and the numbers of these roots; grows.
-    current: (K,) the next row of each root."""
-
-    rows: IntArray
-    costs: FloatArray
-    waiting: IntArray
-    last: IntArray
-    stack: IntArray
-    found: IntArray
-    current: IntArray
-
-    @staticmethod
-    def allocate(forest: Forest) -> _RankingWorkspace:
-        """Make room for the derivations of a forest."""
-        n_rows = forest.n_edges + 64
-        return _RankingWorkspace(
-            rows=np.full((n_rows, 7), -1, dtype=np.int64),
-            costs=np.empty((n_rows, 1)),
-            waiting=np.full(forest.n_items, -1, dtype=np.int64),
-            last=np.full(forest.n_items, -1, dtype=np.int64),
-            stack=np.empty(forest.n_items, dtype=np.int64),
-            found=np.empty((64, 2), dtype=np.int64),
-            current=np.empty(len(forest.root), dtype=np.int64),
-        )
-
-
 @compiled_part
 def _is_better(rows: IntArray, costs: FloatArray, row: int, other: int) -> bool:
     """Tell whether a row (n, 7) of an item comes before another: by cost, by edge, then by the ranks of children."""
@@ -203,14 +169,28 @@ def _find_next(
 
 @compiled
 def _rank(
-    forest: Forest, weights: FloatArray, n_best: int, room: _RankingWorkspace
+    forest: Forest,
+    weights: FloatArray,
+    n_best: int,
+    rows: IntArray,
+    costs: FloatArray,
+    waiting: IntArray,
+    last: IntArray,
+    stack: IntArray,
+    found: IntArray,
+    current: IntArray,
 ) -> tuple[IntArray, FloatArray, IntArray]:
     """List the n best derivations of each component, by the weights (E,) of edges.
 
+    rows, costs: (n, 7) and (n, 1) room for the derivations, which grows; the rows are all -1 at first.
+    waiting: (I,) the top of the heap of each item's waiting rows; -1 at first.
+    last: (I,) the row of each item that was found last; -1 at first.
+    stack: (I,) room for the items whose next derivation is needed.
+    found: (n, 2) room for the found rows of roots, and the numbers of these roots; grows.
+    current: (K,) room for the next row of each root.
     Returns three arrays.  The first two are the rows (n, 7) and their costs (n, 1), children before parents.  The third
     (m, 2) lists the best derivations of roots: the row and the number of the root, by component, then by rising cost,
     then in the order of the roots."""
-    rows, costs, waiting, last, stack, found, current = room
     n_rows = ZERO
     # Find the best derivation of every item: one row waits for each edge whose children have a derivation.
     for item in range(len(forest.symbol)):
@@ -490,7 +470,11 @@ def trusted_derivations(forest: Forest, weights: FloatArray, n_best: int) -> Der
     """List what `n_best_derivations` does, given the weights (E,) of the edges of a forest that this library built."""
     if n_best == 1:
         return _best(forest, weights)
-    rows, costs, best_rows = _rank(forest, weights, min(n_best, _MOST), _RankingWorkspace.allocate(forest))
+    n_rows, n_items = forest.n_edges + 64, forest.n_items
+    tables = np.full((n_rows, 7), -1), np.empty((n_rows, 1))
+    of_items = np.full(n_items, -1), np.full(n_items, -1), np.full(n_items, -1)
+    of_roots = np.full((64, 2), -1), np.full(len(forest.root), -1)
+    rows, costs, best_rows = _rank(forest, weights, min(n_best, _MOST), *tables, *of_items, *of_roots)
     edge, left, right = np.ascontiguousarray(rows[:, :3].T)
     root, of_root = np.ascontiguousarray(best_rows.T)
     needed = np.zeros(len(edge), dtype=np.bool_)  # by these derivations

@@ -101,16 +101,9 @@ def _columns_at(weight: FloatArray, point: FloatArray) -> IntArray:
     return np.asarray(np.minimum((ends <= point[:, None]).sum(axis=1), last))
 
 
-class _Generation(NamedTuple):
-    """The n nodes of all trees at one depth.
-
-    key: (n,) the key of each node: its symbol and state.
-    terminal: (n,) the observation, or -1.
-    child: (n, 2) the numbers of the children in the next generation, or -1."""
-
-    key: IntArray
-    terminal: IntArray
-    child: IntArray
+# The n nodes of all trees at one depth: the key (n,) of each, its observation (n,), and the numbers (n, 2) of its
+# children in the next generation; -1 for what a node lacks.
+_Generation = tuple[IntArray, IntArray, IntArray]
 
 
 def _check(operators: ObservableOperators, choices: _Expansions) -> None:
@@ -142,7 +135,7 @@ def _grow(choices: _Expansions, keys: IntArray, max_nodes: int, rng: np.random.G
         alive = below >= 0
         # The next generation has the children in the order of their parents, left children before right children.
         child = np.where(alive, np.cumsum(alive).reshape(-1, 2) - 1, -1)
-        generations.append(_Generation(keys, terminal, child))
+        generations.append((keys, terminal, child))
         keys = below[alive]
         tree = np.repeat(tree, alive.sum(axis=1))
     return generations
@@ -153,8 +146,8 @@ def _in_post_order(generations: list[_Generation], m_max: int) -> SampledTrees:
     # Count the nodes below each node, from the deepest generation up; index -1 is an absent child with size 0.
     sizes: list[IntArray] = []
     below = np.zeros(1, dtype=np.int64)
-    for generation in reversed(generations):
-        sizes.append(1 + below[generation.child].sum(axis=1))
+    for _, _, child in reversed(generations):
+        sizes.append(1 + below[child].sum(axis=1))
         below = np.append(sizes[-1], 0)
     # Each tree ends with its root.
     root = np.cumsum(sizes[-1]) - 1
@@ -163,10 +156,9 @@ def _in_post_order(generations: list[_Generation], m_max: int) -> SampledTrees:
     node = root
     # From the roots down: a right child is directly before its parent, a left child directly before the right subtree.
     for generation, size_below in zip(generations, [*sizes[-2::-1], np.zeros(0, dtype=np.int64)], strict=True):
-        has_left, has_right = (generation.child >= 0).T
-        right_size = np.append(size_below, 0)[generation.child[:, 1]]
-        key[node] = generation.key
-        terminal[node] = generation.terminal
+        key[node], terminal[node], child = generation
+        has_left, has_right = (child >= 0).T
+        right_size = np.append(size_below, 0)[child[:, 1]]
         left[node] = np.where(has_left, node - 1 - right_size, -1)
         right[node] = np.where(has_right, node - 1, -1)
         pairs = np.stack([left[node], right[node]], axis=1)
