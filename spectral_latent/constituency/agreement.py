@@ -26,29 +26,26 @@ from spectral_latent.model.parts import Parts
 _LARGEST = 100.0  # bounds the logarithm of a factor, because steps may be long, and a chain sums over its labels
 
 
-class Agreement:
-    """The judge that makes the judgements of the constituents of sentences agree."""
+def agreed(parts: Parts, evidence: PhraseEvidence) -> Parts:
+    """Make the judgements of L labelled constituents agree.
 
-    def judge(self, parts: Parts, evidence: PhraseEvidence) -> Parts:
-        """Make the judgements of L labelled constituents agree.
-
-        A constituent with a low posterior keeps its judgement.  If each derivation of a sentence needs an unlikely
-        item, all judgements of the sentence stay as they are."""
-        options = evidence.options
-        mean = evidence.labelled.parts.posterior
-        gradient = evidence.labelled.by_chain(parts.posterior - np.minimum(mean, 1.0))
-        factors = np.exp(np.clip(options.step * gradient, -_LARGEST, _LARGEST))
-        # Sum the posteriors under the new weights, and count the grammars that still derive each sentence.
-        total = np.zeros(len(factors))
-        n_grammars = np.zeros(len(evidence.start) - 1)
-        for of_grammar in evidence.items:
-            posterior, is_derived = of_grammar.likely(options.least).reweigh(evidence.chains, factors)
-            total += posterior
-            n_grammars += is_derived
-        again = evidence.labelled.by_label(total / np.maximum(n_grammars[evidence.chains.sentence], 1.0))
-        # Average P and μ' of the constituents that are judged, in sentences that some grammar still derives.
-        judged = options.judged(evidence.labelled.parts)
-        changed = judged[n_grammars[parts.sentence[judged]] > 0]
-        agreement = parts.posterior.copy()
-        agreement[changed] = (agreement[changed] + np.clip(again[changed], 0.0, 1.0)) / 2
-        return parts._replace(posterior=agreement)
+    A constituent with a low posterior keeps its judgement.  If each derivation of a sentence needs an unlikely item,
+    all judgements of the sentence stay as they are."""
+    options = evidence.options
+    mean = evidence.labelled.parts.posterior
+    gradient = evidence.labelled.by_chain(parts.posterior - np.minimum(mean, 1.0))
+    factors = np.exp(np.clip(options.step * gradient, -_LARGEST, _LARGEST))
+    # Sum the posteriors under the new weights, and count the grammars that still derive each sentence.
+    total = np.zeros(len(factors))
+    n_grammars = np.zeros(len(evidence.start) - 1)
+    for of_grammar in evidence.items:
+        posterior, is_derived = of_grammar.likely(options.least).reweigh(evidence.chains, factors)
+        total += posterior
+        n_grammars += is_derived
+    again = evidence.labelled.by_label(total / np.maximum(n_grammars[evidence.chains.sentence], 1.0))
+    # Average P and μ' of the constituents that are judged, in sentences that some grammar still derives.
+    judged = options.judged(evidence.labelled.parts)
+    changed = judged[n_grammars[parts.sentence[judged]] > 0]
+    agreement = parts.posterior.copy()
+    agreement[changed] = (agreement[changed] + np.clip(again[changed], 0.0, 1.0)) / 2
+    return parts._replace(posterior=agreement)

@@ -20,7 +20,6 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from spectral_latent._options import AtLeast, checked
-from spectral_latent.constituency.agreement import Agreement
 from spectral_latent.constituency.cleaning import Changes, cleaned, without_functions
 from spectral_latent.constituency.constraints import ANY_TREE, PartialPhrase, PhraseConstraints, unknown_phrase
 from spectral_latent.constituency.decoding import PhraseForest, build_bracketings
@@ -266,11 +265,8 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
 
     @property
     def judges(self) -> list[Judge[PhraseEvidence]]:
-        """The judges of labelled constituents, in the order in which they judge."""
-        options = self.options.spans
-        if self.spans is None or options is None:
-            return []
-        return [self.spans, Agreement()] if options.step > 0.0 else [self.spans]
+        """The model of spans, if there is one."""
+        return [] if self.spans is None else [self.spans]
 
     def find_parts(self, inputs: Sequence[PartialPhrase], charts: Sequence[Charts]) -> Analysis[PartialPhrase]:
         """Find the constituents of sentences, and divide those with chains of labels into those with single labels."""

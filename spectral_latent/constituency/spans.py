@@ -42,6 +42,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from spectral_latent._compiled import compiled
+from spectral_latent.constituency.agreement import agreed
 from spectral_latent.constituency.grammar import PhraseEvidence
 from spectral_latent.constituency.tree import ChainLabels
 from spectral_latent.lexicon import signatures
@@ -293,8 +294,11 @@ class SpanModel(ChoiceModel):
     is_fine: ClassVar[bool] = True
 
     def judge(self, parts: Parts, evidence: PhraseEvidence) -> Parts:
-        """Replace the posteriors of L labelled constituents by their probabilities; small posteriors stay."""
+        """Replace the posteriors of L labelled constituents by their probabilities; small posteriors stay.
+
+        If the options have a `step`, the judgements are then made to agree."""
         judged = evidence.options.judged(parts)
         posterior = parts.posterior.copy()
         posterior[judged] = self.share(span_choices(parts, evidence.labels, evidence.words, evidence.start, judged))
-        return parts._replace(posterior=posterior)
+        parts = parts._replace(posterior=posterior)
+        return agreed(parts, evidence) if evidence.options.step > 0.0 else parts

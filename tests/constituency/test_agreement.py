@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, SpanOptions
-from spectral_latent.constituency.agreement import Agreement
+from spectral_latent.constituency.agreement import agreed
 from spectral_latent.constituency.grammar import PhraseEvidence, PhraseItems
 from spectral_latent.constituency.spans import SpanModel
 from spectral_latent.constituency.tree import ChainLabels, Constituent, list_constituents
@@ -100,6 +100,6 @@ def test_posteriors_above_one_are_judged_as_one() -> None:
     np.testing.assert_allclose(labelled.parts.posterior, [1.5, 0.5])
     judgement = np.array([0.99, 0.2])
     evidence = PhraseEvidence(["a"], np.array([0, 1]), [items], chains, labels, labelled, EVERYTHING)
-    found = Agreement().judge(labelled.parts._replace(posterior=judgement), evidence).posterior
+    found = agreed(labelled.parts._replace(posterior=judgement), evidence).posterior
     weights = np.exp(3.5 * np.array([-0.01, -0.3])) * [1.5, -0.5]
     np.testing.assert_allclose(found, (judgement + np.minimum(np.abs(weights / weights.sum()), 1.0)) / 2)
