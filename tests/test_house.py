@@ -193,7 +193,7 @@ VERBS = {
     "sizes",
     "parse",
 }
-N_TYPES = 358
+N_TYPES = 354
 N_FILES = 200
 LINES: dict[str, tuple[int, int]] = {
     "spectral_latent": (75, 6),
@@ -209,7 +209,7 @@ LINES: dict[str, tuple[int, int]] = {
     "operators": (699, 314),  # tensors grouped by shape, in the place of rule by rule; numbers scaled at once
     "ready": (71, 23),  # what each model is good and bad at, with figures
     "files": (1229, 375),  # settings that are gone; numbers of two bytes stay; alike vectors of words are shared
-    "inference": (1720, 520),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
+    "inference": (1705, 511),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
     "estimation": (2403, 817),  # ends of starts; how many trees would show more states; priors of rules without a loop
     "drawing": (155, 60),
     "inspection": (339, 161),  # and the tables and pictures of anchor models, which left `anchors`
@@ -218,7 +218,7 @@ LINES: dict[str, tuple[int, int]] = {
     "model": (1172, 520),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
     "lexicon": (1325, 437),  # signatures are counted by NumPy, and listed when an unseen word comes; relatives by NumPy
     "grammar": (1976, 529),  # prefixes of a short sentence are a block of Python
-    "constituency": (2739, 841),  # exports for packages on top; presets that are made when one is asked for
+    "constituency": (2712, 837),  # exports for packages on top; presets that are made when one is asked for
     "sequence": (3305, 935),  # and tags, paths and draws of a short one; one state without an estimator
     "automata": (793, 265),
     "anchors": (522, 187),
