@@ -12,7 +12,7 @@ from spectral_latent.reranking.candidates import (
     words_of,
 )
 from spectral_latent.reranking.choice import CandidateChoice, RerankerOptions
-from spectral_latent.reranking.features import BaseFeatures, FeatureTable, LatentFeatures
+from spectral_latent.reranking.features import FeatureTable
 from spectral_latent.reranking.lists import (
     NBestFormat,
     best_trees,
@@ -26,13 +26,11 @@ from spectral_latent.reranking.reranker import LATENT, N_CANDIDATES, CandidateFe
 __all__ = [
     "LATENT",
     "N_CANDIDATES",
-    "BaseFeatures",
     "Candidate",
     "CandidateChoice",
     "CandidateError",
     "CandidateFeatures",
     "FeatureTable",
-    "LatentFeatures",
     "LatentModels",
     "NBest",
     "NBestFormat",

@@ -8,6 +8,16 @@ The features are one matrix: a row for each candidate, list after list.
 | `values` (n, d) | the features |
 | `start` (L + 1,) | list i has the rows start[i] ... start[i+1] - 1 |
 
+The base parser gives an order and scores to the candidates i = 0, 1, ... of a sentence of n words.
+
+| feature | of a candidate |
+| --- | --- |
+| `base:rank`, `base:log-rank` | i, log(1 + i) |
+| `base:score` | its score; for an impossible tree the smallest finite score of its list |
+| `base:score-per-word` | `base:score` / n |
+| `base:score-2`, `-3`, ... | its other scores in the same way; each also has a `-per-word` |
+| `base:impossible` | 1 if one of its scores is -inf, else 0 |
+
 A latent model gives probabilities, and posteriors of the parts of a candidate.
 
 | feature | of a candidate |
@@ -37,7 +47,7 @@ from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.inference import SignedLog
 from spectral_latent.model.batches import batches_of
-from spectral_latent.reranking.candidates import NBest, check_formalism
+from spectral_latent.reranking.candidates import NBest, Parser, check_formalism
 from spectral_latent.trees import FloatArray, IntArray
 
 
@@ -141,81 +151,40 @@ class FeatureTable:
 # Of the lists
 
 
-@dataclass(frozen=True)
-class BaseFeatures:
-    """Features of the base parser's order and scores.
-
-    | feature | of candidate i = 0, 1, ... of a sentence of n words |
-    | --- | --- |
-    | `base:rank`, `base:log-rank` | i, log(1 + i) |
-    | `base:score` | its score; for an impossible tree the smallest finite score of its list |
-    | `base:score-per-word` | `base:score` / n |
-    | `base:score-2`, `-3`, ... | its other scores in the same way; each also has a `-per-word` |
-    | `base:impossible` | 1 if one of its scores is -inf, else 0 |
-
-    n_scores: the number of scores that every candidate must have.
-
-    >>> from spectral_latent.constituency import Phrase
-    >>> from spectral_latent.reranking.candidates import Candidate
-    >>> candidates = [Candidate(Phrase(tag, ("run",)), score) for tag, score in (("NN", -1.0), ("VB", -3.0))]
-    >>> BaseFeatures(n_scores=1).table([NBest.of(candidates)]).values[:, :3]
-    array([[ 0.  ,  0.  , -1.  ],
-           [ 1.  ,  0.69, -3.  ]])
-    """
-
-    n_scores: int
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the features."""
-        names = ["base:rank", "base:log-rank"]
-        for number in range(1, self.n_scores + 1):
-            name = "base:score" if number == 1 else f"base:score-{number}"
-            names += [name, f"{name}-per-word"]
-        return (*names, "base:impossible") if self.n_scores else tuple(names)
-
-    def table(self, lists: Sequence[NBest]) -> FeatureTable:
-        """Compute the features of lists.
-
-        lists: L lists of n candidates in all.
-
-        Raises ValueError for a list whose candidates have another number of scores."""
-        return measure_table(self.names, map(self._columns, filter(len, lists)), lists)
-
-    def _columns(self, nbest: NBest) -> FloatArray:
-        """Compute the features (n, d) of one list that has candidates."""
-        if nbest.n_scores != self.n_scores:
-            raise ValueError(
-                f"sentence {nbest.id}: {nbest.n_scores} scores for each candidate where {self.n_scores} are needed; "
-                f"give all lists the scores of the same parser, or leave the scores out of all"
-            )
-        rank = np.arange(len(nbest), dtype=float)
-        columns = [rank, np.log1p(rank)]
-        scores = np.array([candidate.scores for candidate in nbest.candidates]).reshape(len(nbest), -1).T
-        for score in scores:
-            finite = finite_scores(score)
-            columns += [finite, finite / max(len(nbest.words), 1)]
-        if len(scores):
-            columns.append(np.isinf(scores).any(axis=0).astype(float))
-        return np.stack(columns, axis=1)
+def base_names(n_scores: int) -> tuple[str, ...]:
+    """Name the features of the base parser's order and scores."""
+    names = ["base:rank", "base:log-rank"]
+    for number in range(1, n_scores + 1):
+        name = "base:score" if number == 1 else f"base:score-{number}"
+        names += [name, f"{name}-per-word"]
+    return (*names, "base:impossible") if n_scores else tuple(names)
 
 
-def measure_table(names: Sequence[str], blocks: Iterable[FloatArray], lists: Sequence[NBest]) -> FeatureTable:
-    """Make the table of measures of lists.
+def base_values(nbest: NBest, n_scores: int) -> FloatArray:
+    """Compute the features (n, d) of the base parser of one list that has candidates."""
+    if nbest.n_scores != n_scores:
+        raise ValueError(
+            f"sentence {nbest.id}: {nbest.n_scores} scores for each candidate where {n_scores} are needed; "
+            f"give all lists the scores of the same parser, or leave the scores out of all"
+        )
+    rank = np.arange(len(nbest), dtype=float)
+    columns = [rank, np.log1p(rank)]
+    scores = np.array([candidate.scores for candidate in nbest.candidates]).reshape(len(nbest), -1).T
+    for score in scores:
+        finite = _finite(score)
+        columns += [finite, finite / max(len(nbest.words), 1)]
+    if len(scores):
+        columns.append(np.isinf(scores).any(axis=0).astype(float))
+    return np.stack(columns, axis=1)
 
-    names: (d,) the names of the features.
-    blocks: the features (n, d) of each list that has candidates."""
-    values = np.concatenate([np.zeros((0, len(names))), *blocks])
-    columns = dict(zip(names, values.T, strict=True))
-    return FeatureTable.of(columns, [len(nbest) for nbest in lists], [nbest.id for nbest in lists])
 
-
-def finite_scores(score: FloatArray) -> FloatArray:
-    """Replace -inf among the scores (n,) of a list by its smallest finite score, or by 0 if there is none.
-
-    score: (n,) one score of each candidate of a list."""
+def _finite(score: FloatArray) -> FloatArray:
+    """Replace -inf among the scores (n,) of a list by its smallest finite score, or by 0 if there is none."""
     is_finite = np.isfinite(score)
     return np.where(is_finite, score, score[is_finite].min() if is_finite.any() else 0.0)
+
+
+# Of latent models
 
 
 _FEATURES = ("log", "log-per-word", "sign", "sum", "mean", "least", "sum-of-logs", "unlikely")
@@ -223,73 +192,44 @@ _LEAST = 1e-6  # the least posterior in a sum of logarithms
 _UNLIKELY = 1e-2
 
 
-# Of latent models
+def latent_names(model: str) -> tuple[str, ...]:
+    """Name the features of a latent model."""
+    return tuple(f"{model}:{feature}" for feature in _FEATURES)
 
 
-@dataclass(frozen=True)
-class LatentFeatures:
-    """Features of one latent model.
+def latent_values(model: Parser, lists: Sequence[NBest]) -> Iterator[FloatArray]:
+    """Compute the features (n, d) of a latent model, of each list; all have candidates."""
+    check_formalism(lists, isinstance(model, DependencyModel), "model")
+    return chain.from_iterable(_of_batch(model, batch) for batch in batches_of(iter(lists)))
 
-    name: the first part of the name of each feature, which distinguishes several models.
 
-    >>> from spectral_latent.constituency import Phrase
-    >>> from spectral_latent.reranking.candidates import Candidate
-    >>> trees = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("run",)))) for noun in ("cats", "dogs")]
-    >>> wrong = Phrase("S", (Phrase("VB", ("cats",)), trees[0].children[1]))
-    >>> lists = [NBest.of([Candidate(trees[0]), Candidate(wrong)])]
-    >>> table = LatentFeatures(ConstituencyModel.train(trees)).table(lists)
-    >>> table.names[:3]
-    ('latent:log', 'latent:log-per-word', 'latent:sign')
-    >>> table.values[:, 4].argmax()
-    np.int64(0)
-    """
-
-    model: ConstituencyModel | DependencyModel
-    name: str = "latent"
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the features."""
-        return tuple(f"{self.name}:{feature}" for feature in _FEATURES)
-
-    def table(self, lists: Sequence[NBest]) -> FeatureTable:
-        """Compute the features of lists.  Raises ValueError for trees of another formalism than the model's.
-
-        lists: L lists of n candidates in all."""
-        check_formalism(lists, isinstance(self.model, DependencyModel), "model")
-        columns = chain.from_iterable(map(self._columns, batches_of(nbest for nbest in lists if len(nbest))))
-        return measure_table(self.names, columns, lists)
-
-    def _columns(self, lists: Sequence[NBest]) -> Iterator[FloatArray]:
-        """Compute the features (n, d) of each list of a batch; all have candidates."""
-        trees: list[Any] = list(chain.from_iterable(nbest.cleaned for nbest in lists))
-        if isinstance(self.model, ConstituencyModel):
-            weight = self.model.score(trees)
-        else:
-            weight = _score_rooted(self.model, trees)
-        posteriors = self.model.part_posteriors(trees)
-        n_parts = np.array([len(part) for part in posteriors])
-        flat = np.concatenate(posteriors)
-        starts = np.cumsum(n_parts) - n_parts
-        logs = np.split(np.log(np.maximum(flat, _LEAST)), starts[1:])
-        total = np.array([part.sum() for part in posteriors])
-        measures = np.stack(
-            [
-                weight.sign.astype(float),
-                total,
-                total / n_parts,
-                np.minimum.reduceat(flat, starts),
-                np.array([part.sum() for part in logs]),
-                np.add.reduceat(flat < _UNLIKELY, starts, dtype=float),
-            ],
-            axis=1,
-        )
-        start = 0
-        for nbest in lists:
-            rows = slice(start, start + len(nbest))
-            start += len(nbest)
-            log = finite_scores(weight.log[rows])
-            yield np.column_stack([log, log / len(nbest.words), measures[rows]])
+def _of_batch(model: Parser, lists: Sequence[NBest]) -> Iterator[FloatArray]:
+    """Compute the features (n, d) of each list of a batch."""
+    trees: list[Any] = list(chain.from_iterable(nbest.cleaned for nbest in lists))
+    weight = model.score(trees) if isinstance(model, ConstituencyModel) else _score_rooted(model, trees)
+    posteriors = model.part_posteriors(trees)
+    n_parts = np.array([len(part) for part in posteriors])
+    flat = np.concatenate(posteriors)
+    starts = np.cumsum(n_parts) - n_parts
+    logs = np.split(np.log(np.maximum(flat, _LEAST)), starts[1:])
+    total = np.array([part.sum() for part in posteriors])
+    measures = np.stack(
+        [
+            weight.sign.astype(float),
+            total,
+            total / n_parts,
+            np.minimum.reduceat(flat, starts),
+            np.array([part.sum() for part in logs]),
+            np.add.reduceat(flat < _UNLIKELY, starts, dtype=float),
+        ],
+        axis=1,
+    )
+    start = 0
+    for nbest in lists:
+        rows = slice(start, start + len(nbest))
+        start += len(nbest)
+        log = _finite(weight.log[rows])
+        yield np.column_stack([log, log / len(nbest.words), measures[rows]])
 
 
 def _score_rooted(model: DependencyModel, trees: Sequence[DependencySentence]) -> SignedLog:

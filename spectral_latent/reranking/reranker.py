@@ -22,7 +22,7 @@ from spectral_latent.files import MAX_BYTES, Contents, Given, ModelFileError, St
 from spectral_latent.model import Parses, check_kind
 from spectral_latent.reranking.candidates import NBest, Parser, check_formalism, parses_to_nbest
 from spectral_latent.reranking.choice import CandidateChoice, RerankerOptions
-from spectral_latent.reranking.features import BaseFeatures, FeatureTable, LatentFeatures
+from spectral_latent.reranking.features import FeatureTable, base_names, base_values, latent_names, latent_values
 from spectral_latent.trees import IntArray
 
 LatentModels: TypeAlias = Mapping[str, ConstituencyModel | DependencyModel]
@@ -73,7 +73,7 @@ class CandidateFeatures(ShortRepr):
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the features."""
-        return tuple(chain.from_iterable(part.names for part in self._parts()))
+        return (*base_names(self.n_scores), *chain.from_iterable(map(latent_names, self.models)))
 
     def table(self, lists: Sequence[NBest]) -> FeatureTable:
         """Compute the features of lists.
@@ -82,13 +82,12 @@ class CandidateFeatures(ShortRepr):
 
         Raises ValueError for trees of another formalism, and for candidates with another number of scores."""
         check_formalism(lists, self.has_heads, "reranker")
-        first, *others = (part.table(lists) for part in self._parts())
-        return first.join(*others)
-
-    def _parts(self) -> Iterator[BaseFeatures | LatentFeatures]:
-        yield BaseFeatures(self.n_scores)
-        for name, model in self.models.items():
-            yield LatentFeatures(model, name)
+        full = [nbest for nbest in lists if len(nbest)]
+        of_base = (base_values(nbest, self.n_scores) for nbest in full)
+        parts = zip(of_base, *(latent_values(model, full) for model in self.models.values()), strict=True)
+        values = np.concatenate([np.zeros((0, len(self.names))), *map(np.column_stack, parts)])
+        start = np.cumsum([0, *map(len, lists)])
+        return FeatureTable(self.names, values, start, tuple(nbest.id for nbest in lists))
 
 
 @dataclass(frozen=True, repr=False)

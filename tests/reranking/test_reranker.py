@@ -14,7 +14,6 @@ from spectral_latent.reranking import (
     parser_nbest,
     parses_to_nbest,
 )
-from spectral_latent.reranking.features import LatentFeatures
 from spectral_latent.trees import FloatArray
 
 NOUNS = ("cats", "dogs", "mice", "men", "oxen", "sheep")
@@ -71,7 +70,7 @@ def test_top_brackets_function_labels_and_traces_change_no_feature(
 def test_latent_features_of_phrases_are_of_scores_and_posteriors(model: ConstituencyModel) -> None:
     """In more lists than a batch has, some of which are empty."""
     lists = [NBest.of([], "0", ["cats"]), *LISTS * 3]
-    table = LatentFeatures(model).table(lists)
+    table = CandidateFeatures(False, 1, {"latent": model}).table(lists)
     trees = [candidate.tree for nbest in lists for candidate in nbest.candidates]
     phrases = [tree for tree in trees if isinstance(tree, Phrase)]
     weights = [model.score([phrase]) for phrase in phrases]
@@ -84,7 +83,7 @@ def test_latent_features_of_phrases_are_of_scores_and_posteriors(model: Constitu
 
 
 def test_latent_features_of_a_tree_beyond_the_limit_of_words_are_those_of_no_score(model: ConstituencyModel) -> None:
-    limited = LatentFeatures(model.with_limits(Limits(max_words=2)))
+    limited = CandidateFeatures(False, 1, {"latent": model.with_limits(Limits(max_words=2))})
     long = NBest.of([Candidate(Phrase("S", (Phrase("NN", ("cats",)),) * 3), -1.0)])
     whole = limited.table(LISTS)
     with pytest.warns(RuntimeWarning) as told:
