@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._compiled import compiled, compiled_part
-from spectral_latent.trees import BoolArray, FloatArray, IntArray
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, ranges
 
 HashArray = NDArray[np.uint64]
 BucketArray = NDArray[np.int32]
@@ -113,7 +113,10 @@ def sum_weights(buckets: BucketArray, weights: FloatArray) -> FloatArray:
 
     buckets: (L, T) the bucket of each feature.
     weights: (B,) the weight of each bucket."""
-    return np.asarray(weights.take(buckets.T).sum(axis=0))
+    sums = np.zeros(len(buckets))
+    for column in buckets.T:
+        sums += weights.take(column)
+    return sums
 
 
 @compiled
@@ -157,28 +160,23 @@ def descend(
                     weights[bucket] -= rate * error[row] / np.sqrt(squares[bucket])
 
 
-@compiled
 def hash_to_ends(values: HashArray, number: IntArray, longest: int) -> HashArray:
     """Hash the values from each place to the end of its part, (n,); 1 if these are more than the longest.
 
     values: (n,) hashes.
     number: (n,) the number of the part of each place.
     longest: the largest number of values that are hashed."""
-    n = len(values)
-    hashed = np.ones(n, dtype=np.uint64)
-    for first in range(n):
-        state = np.uint64(0)
-        at = first
-        while at < n and number[at] == number[first] and at < first + longest:
-            state = mix(state, values[at])
-            at += 1
-        # Only a part that was hashed to its end has a hash: a longer one would look like its first values.
-        if at == n or number[at] != number[first]:
-            hashed[first] = state
+    last = np.flatnonzero(np.diff(number, append=-1))  # of each part
+    size = last[np.searchsorted(last, np.arange(len(values)))] + 1 - np.arange(len(values))
+    # Only a part that is hashed to its end has a hash: a longer one would look like its first values.
+    at = np.flatnonzero(size <= longest)
+    hashed = np.where(size <= longest, 0, 1).astype(np.uint64)
+    for k in range(longest):
+        at = at[size[at] > k]
+        hashed[at] = mix(hashed[at], values[at + k])
     return hashed
 
 
-@compiled
 def find_words(values: HashArray, is_break: BoolArray, words: IntArray, longest: int) -> IntArray:
     """Measure the longest word that begins, that ends before, and that goes on at each place, (3, n); 0 for none.
 
@@ -186,20 +184,18 @@ def find_words(values: HashArray, is_break: BoolArray, words: IntArray, longest:
     is_break: (n,) values that no word has.
     words: (K,) the upper halves of the hashes of words, sorted; see `hash_to_ends`.
     longest: the largest number of values of a word."""
-    n = len(values)
-    sizes = np.zeros((3, n + 1), dtype=np.int64)
-    for first in range(n):
-        state = np.uint64(0)
-        end = first
-        while end < n and end < first + longest and not is_break[end]:
-            state = mix(state, values[end])
-            end += 1
-            # Look for the hash of what stands from `first` to `end` among those of words.
-            half = np.int64(state >> np.uint64(32))
-            at = np.searchsorted(words, half)
-            if at < len(words) and words[at] == half:
-                sizes[0, first] = end - first
-                sizes[1, end] = max(sizes[1, end], end - first)
-                for within in range(first + 1, end):
-                    sizes[2, within] = max(sizes[2, within], end - first)
-    return sizes[:, :n]
+    sizes = np.zeros((3, len(values) + 1), dtype=np.int64)
+    at = np.arange(len(values))
+    state = np.zeros_like(values)
+    for size in range(1, longest + 1):
+        # Add the value before the end to the hash of what begins at each place; look for it among those of words.
+        at = at[at + size <= len(values)]
+        at = at[~is_break[at + size - 1]]
+        state[at] = mix(state[at], values[at + size - 1])
+        half = (state[at] >> np.uint64(32)).astype(np.int64)
+        begin = at[np.searchsorted(words, half, "left") < np.searchsorted(words, half, "right")]
+        # Sizes rise, so that a longer word replaces a shorter one.
+        within, _ = ranges(begin + 1, begin + size)
+        for row, places in enumerate((begin, begin + size, within)):
+            sizes[row, places] = size
+    return sizes[:, :-1]
