@@ -216,7 +216,7 @@ LINES: dict[str, tuple[int, int]] = {
     "plotting": (84, 12),
     "tokenisation": (229, 50),  # patterns that are compiled when text comes
     "model": (1172, 520),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
-    "lexicon": (1325, 437),  # signatures are counted by NumPy, and listed when an unseen word comes; relatives by NumPy
+    "lexicon": (1321, 437),  # signatures are counted by NumPy, and listed when an unseen word comes; relatives by NumPy
     "grammar": (1976, 529),  # prefixes of a short sentence are a block of Python
     "constituency": (2712, 837),  # exports for packages on top; presets that are made when one is asked for
     "sequence": (3305, 935),  # and tags, paths and draws of a short one; one state without an estimator

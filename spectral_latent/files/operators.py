@@ -344,9 +344,10 @@ class _Arrays:
         shares[is_state] = self.leaf_share  # an error if there are not as many numbers
         data = np.repeat(self.data_factor, parts)
         data *= self.data_share
-        exact = np.result_type(self.leaf_share, np.float32)  # numbers of two bytes are converted in blocks
-        low, high = (float(find.reduce(self.leaf_share, dtype=exact, initial=0.0)) for find in (np.minimum, np.maximum))
-        for product in (np.full(1, max(-low, high) * self.leaf_factor.max(initial=0.0)), data):
+        extreme = self.leaf_share
+        if extreme.dtype == np.float16 and extreme.size:  # numbers above zero, and below, are in the order of integers
+            extreme = extreme[[extreme.view(np.int16).argmax(), extreme.view(np.uint16).argmax()]]
+        for product in (extreme * self.leaf_factor.max(initial=0.0), data):
             if fault := array_fault(product, np.float64, (None,)):
                 raise ValueError(f"a product {fault}")
         rest = ObservableOperators(
@@ -361,7 +362,7 @@ class _Arrays:
         )
         made = CompactOperators(rest, rules.leaf, self.leaf_vector, self.leaf_factor, shares)
         if self.probabilities:
-            if min(low, *(array.min(initial=0.0) for array in (self.root, self.unary, data))) < 0.0:
+            if min(array.min(initial=0.0) for array in (self.root, self.unary, extreme, data)) < 0.0:
                 raise ValueError("a probability is negative")
             self._check_distributions(made, symbol)
         return made

@@ -189,8 +189,7 @@ def _decompress(stored: NDArray[Any], entry: Any) -> NDArray[Any]:
     for place in reversed(lower):  # shift all numbers at once, which is faster than to copy them byte by byte
         numbers <<= 8
         numbers |= place
-    made: NDArray[Any] = numbers.view(smaller).reshape(shape)
-    return made
+    return np.asarray(numbers.view(smaller).reshape(shape))
 
 
 class _PackedArrays(Mapping[str, NDArray[Any]]):

@@ -54,8 +54,8 @@ def class_of(numbers: FloatArray, most: int) -> HashArray:
 
 
 @compiled_part
-def mix(state: np.uint64, value: np.uint64) -> np.uint64:
-    """Mix a value into a hash."""
+def mix(state: Any, value: Any) -> Any:
+    """Mix a value into a hash, or values (n,) into hashes (n,)."""
     product = (state ^ value) * np.uint64(0x9E3779B97F4A7C15)
     return product ^ (product >> np.uint64(29))
 
