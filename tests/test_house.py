@@ -212,7 +212,7 @@ LINES: dict[str, tuple[int, int]] = {
     "inference": (1705, 511),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
     "estimation": (2403, 817),  # ends of starts; how many trees would show more states; priors of rules without a loop
     "drawing": (155, 60),
-    "inspection": (339, 161),  # and the tables and pictures of anchor models, which left `anchors`
+    "inspection": (333, 161),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
     "tokenisation": (229, 50),  # patterns that are compiled when text comes
     "model": (1172, 520),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python

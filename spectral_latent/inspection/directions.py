@@ -31,7 +31,7 @@ import numpy as np
 
 from spectral_latent.inference import mean_node_counts
 from spectral_latent.inference.sums import sums_of_rules, until_still
-from spectral_latent.inspection.named import LEAST, TOP, NamedOperators, places_of, rows_by_symbol
+from spectral_latent.inspection.named import LEAST, NamedOperators, parts_of_symbols
 from spectral_latent.operators import ObservableOperators, row_sums
 from spectral_latent.trees import FloatArray
 
@@ -131,48 +131,21 @@ def describe_directions(named: NamedOperators, n: int = 8) -> Iterator[list[Dire
     if operators.probabilities:
         raise ValueError("the model has states and no directions; `describe_states` describes them")
     below, above, nodes = _sums(named)
-    places = places_of(named, below)
-    by_leaf = rows_by_symbol(operators.rules.leaf)
-    by_binary = rows_by_symbol(operators.rules.binary)
-    by_unary = rows_by_symbol(operators.rules.unary)
     sigma = operators.singular_values
-    for a in np.argsort(-nodes, kind="stable").tolist():
+    order = [a for a in np.argsort(-nodes, kind="stable").tolist() if nodes[a] > 0.0]
+    for a, ((words, of_words), (rules, of_rules), (places, at_places)) in parts_of_symbols(named, order, below, above):
         m = int(operators.states[a])
         n_nodes = float(nodes[a])
-        if n_nodes <= 0.0:
-            continue
         mean_y = above[a, :m] / n_nodes
         mean_z = below[a, :m]
-
-        # E[1(x) z | a] of each word
-        leaf = by_leaf.get(a, [])
-        words = [named.terminals[x] for x in operators.rules.leaf[leaf, 1].tolist()]
-        of_words = operators.leaf[leaf, :m]
-
-        # E[1(x) z | a] of each rule
-        rules = []
-        applied = []
-        for r in by_binary.get(a, []):
-            rule = operators.rules.binary[r].tolist()
-            left, right = (below[child, : operators.states[child]] for child in rule[1:])
-            rules.append(named.rule(rule))
-            applied.append(operators.binary[r].apply_right(right) @ left)
-        for r in by_unary.get(a, []):
-            rule = operators.rules.unary[r].tolist()
-            rules.append(named.rule(rule))
-            applied.append(operators.unary[r, :m] @ below[rule[1]])
-        of_rules = np.reshape(applied, (-1, m))
-
-        # E[1(x) y | a] of each place, and of the top of the tree
-        from_parents = [above[place.parent, : len(place.factors)] @ place.factors for place in places.get(a, [])]
-        of_places = np.array([*from_parents, operators.root[a, :m]]) / n_nodes
+        # E[1(x) y | a] of each place, and of the top of the tree; of words and rules, it is E[1(x) z | a].
+        of_places = at_places / n_nodes
         scale = np.ones(m) if sigma is None else sigma[a, :m]
         scaled = np.divide(of_places, scale, out=np.zeros_like(of_places), where=scale > 0.0)
-
         lists = zip(
             _loadings(words, of_words, of_words @ mean_y, n),
             _loadings(rules, of_rules, of_rules @ mean_y, n),
-            _loadings([*(place.name for place in places.get(a, [])), TOP], scaled, of_places @ mean_z, n),
+            _loadings(places, scaled, of_places @ mean_z, n),
             strict=True,
         )
         yield [

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, IntArray
@@ -61,10 +63,8 @@ class Place(NamedTuple):
     factors: FloatArray
 
 
-def places_of(named: NamedOperators, below: FloatArray) -> dict[int, list[Place]]:
-    """List the places of every symbol.
-
-    below: (S, M) the sum of the inside vectors of all trees below each symbol, which is 1 for each latent state."""
+def _places_of(named: NamedOperators, below: FloatArray) -> dict[int, list[Place]]:
+    """List the places of every symbol, given the sum (S, M) of the inside vectors of all trees below each."""
     operators = named.operators
     symbols = named.symbols
     states = operators.states
@@ -80,11 +80,47 @@ def places_of(named: NamedOperators, below: FloatArray) -> dict[int, list[Place]
     return places
 
 
-def rows_by_symbol(rules: IntArray) -> dict[int, list[int]]:
-    """List the rows of rules by their parent.
-
-    rules: (R, k) rules, whose first column is the parent."""
+def _rows_by_symbol(rules: IntArray) -> dict[int, list[int]]:
+    """List the rows of rules (R, k) by their parent, which is their first column."""
     rows: dict[int, list[int]] = defaultdict(list)
     for r, a in enumerate(rules[:, 0].tolist()):
         rows[a].append(r)
     return rows
+
+
+def parts_of_symbols(
+    named: NamedOperators, symbols: Sequence[int], below: FloatArray, above: FloatArray
+) -> Iterator[tuple[int, list[tuple[list[str], FloatArray]]]]:
+    """List the words, the rules and the places of symbols: n names, and numbers (n, m) for the m dimensions.
+
+    below, above: (S, M) the sums of the vectors of all trees below and around each symbol: of latent states, 1 and the
+    expected number of nodes, which give the probabilities of words and rules, and the numbers of nodes at places."""
+    operators = named.operators
+    places = _places_of(named, below)
+    by_leaf = _rows_by_symbol(operators.rules.leaf)
+    by_binary = _rows_by_symbol(operators.rules.binary)
+    by_unary = _rows_by_symbol(operators.rules.unary)
+    for a in symbols:
+        m = int(operators.states[a])
+        leaf = by_leaf[a]
+        words = [named.terminals[x] for x in operators.rules.leaf[leaf, 1].tolist()]
+        rules = []
+        applied = []
+        for r in by_binary[a]:
+            rule = operators.rules.binary[r].tolist()
+            left, right = (below[child, : operators.states[child]] for child in rule[1:])
+            rules.append(named.rule(rule))
+            applied.append(operators.binary[r].apply_right(right) @ left)
+        for r in by_unary[a]:
+            rule = operators.rules.unary[r].tolist()
+            rules.append(named.rule(rule))
+            applied.append(operators.unary[r, :m] @ below[rule[1]])
+        from_parents = [above[place.parent, : len(place.factors)] @ place.factors for place in places[a]]
+        yield (
+            a,
+            [
+                (words, operators.leaf[leaf, :m]),
+                (rules, np.reshape(applied, (-1, m))),
+                ([*(place.name for place in places[a]), TOP], np.array([*from_parents, operators.root[a, :m]])),
+            ],
+        )

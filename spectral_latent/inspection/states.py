@@ -23,7 +23,7 @@ import numpy as np
 from spectral_latent._compiled import TINY
 from spectral_latent._texts import printable
 from spectral_latent.inference import mean_node_counts
-from spectral_latent.inspection.named import LEAST, TOP, NamedOperators, places_of, rows_by_symbol
+from spectral_latent.inspection.named import LEAST, NamedOperators, parts_of_symbols
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray
 
@@ -77,7 +77,7 @@ def _with_probabilities(named: NamedOperators) -> NamedOperators:
     if not named.operators.probabilities:
         raise ValueError(
             "the model has directions of a latent space and no states; `describe_directions` describes them, and the "
-            "estimator recovered finds the states of a spectral model"
+            "estimator `moments` finds the states of a spectral model"
         )
     return named._replace(operators=ObservableOperators.probabilities_of(named.operators))
 
@@ -105,34 +105,19 @@ def describe_states(named: NamedOperators, n: int = 8) -> Iterator[list[Describe
     """
     named = _with_probabilities(named)
     operators = named.operators
-    places = places_of(named, np.ones(operators.root.shape))
     expected = mean_node_counts(operators)
     frequency = expected.sum(axis=1)
-    leaves = rows_by_symbol(operators.rules.leaf)
-    binary = rows_by_symbol(operators.rules.binary)
-    unary = rows_by_symbol(operators.rules.unary)
-    for a in np.argsort(-frequency, kind="stable").tolist():
+    order = [a for a in np.argsort(-frequency, kind="stable").tolist() if frequency[a] > 0.0]
+    for a, of_symbol in parts_of_symbols(named, order, np.ones(operators.root.shape), expected):
         m = int(operators.states[a])
-        if frequency[a] <= 0.0:
-            continue
         share = expected[a, :m] / frequency[a]
-        # p(x | h, a) of a word is in its leaf rule; of a rule, it is the sum over the states of the children.
-        of_leaf = leaves.get(a, [])
-        of_binary = binary.get(a, [])
-        of_unary = unary.get(a, [])
-        words = [named.terminals[x] for x in operators.rules.leaf[of_leaf, 1].tolist()]
-        rules = [named.rule(row) for row in operators.rules.binary[of_binary].tolist()]
-        rules += [named.rule(row) for row in operators.rules.unary[of_unary].tolist()]
-        applied = [operators.binary[r].sums() for r in of_binary]
-        applied += [operators.unary[r, :m].sum(axis=1) for r in of_unary]
+        (words, of_words), (rules, of_rules), (places, at_places) = of_symbol
         # p(x | h, a) of a place is the part of the expected nodes in state h that come from the place.
-        from_parents = [expected[p.parent, : len(p.factors)] @ p.factors for p in places.get(a, [])]
-        from_parents.append(operators.root[a, :m])
-        in_place = np.reshape(from_parents, (-1, m)) / np.maximum(expected[a, :m], TINY)
+        in_place = at_places / np.maximum(expected[a, :m], TINY)
         of_state = zip(
-            _ranked(words, operators.leaf[of_leaf, :m], share, n),
-            _ranked(rules, np.reshape(applied, (-1, m)), share, n),
-            _ranked([*(p.name for p in places.get(a, [])), TOP], in_place, share, n),
+            _ranked(words, of_words, share, n),
+            _ranked(rules, of_rules, share, n),
+            _ranked(places, in_place, share, n),
             strict=True,
         )
         yield [
