@@ -212,7 +212,7 @@ LINES: dict[str, tuple[int, int]] = {
     "inference": (1705, 511),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
     "estimation": (2403, 817),  # ends of starts; how many trees would show more states; priors of rules without a loop
     "drawing": (155, 60),
-    "inspection": (333, 161),  # and the tables and pictures of anchor models, which left `anchors`
+    "inspection": (333, 157),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
     "tokenisation": (229, 50),  # patterns that are compiled when text comes
     "model": (1172, 520),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
@@ -224,17 +224,17 @@ LINES: dict[str, tuple[int, int]] = {
     "anchors": (522, 187),
     "dependency": (2018, 520),  # exports for packages on top; batches without searches for garbage
     "graphs": (307, 102),
-    "corpora": (1957, 526),  # and tables of separated values, and the raw text of CoNLL-U, which left dependency
-    "reranking": (1015, 397),  # readers and writers of n-best lists came from corpora
-    "evaluation": (868, 305),
+    "corpora": (1957, 521),  # and tables of separated values, and the raw text of CoNLL-U, which left dependency
+    "reranking": (1015, 379),  # readers and writers of n-best lists came from corpora
+    "evaluation": (868, 304),
     "kinds": (103, 33),  # kinds that other packages add, which are found by entry points
     "cli": (2833, 466),  # exports for packages on top, training of kinds that they add, facts of ready models
     "__main__": (4, 1),
-    "spectral_latent_annotate": (1676, 449),  # names imported on use; several files to suggest from
-    "spectral_latent_nltk": (766, 368),  # conversions of the objects of NLTK came from corpora
-    "spectral_latent_sklearn": (599, 175),  # and groups of rows, so that searches keep sequences whole
+    "spectral_latent_annotate": (1676, 439),  # names imported on use; several files to suggest from
+    "spectral_latent_nltk": (766, 356),  # conversions of the objects of NLTK came from corpora
+    "spectral_latent_sklearn": (599, 171),  # and groups of rows, so that searches keep sequences whole
     "spectral_latent_spacy": (517, 144),
-    "spectral_latent_text": (781, 146),  # short text by Python itself; settings for features, at a quarter of the cost
+    "spectral_latent_text": (781, 143),  # short text by Python itself; settings for features, at a quarter of the cost
 }  # of code, and of docstrings, in each room and package; a change may only lower them, or say here why it does not
 ROOMS = [name for name in LINES if name not in PACKAGES]  # a room may import only from rooms before it
 

@@ -358,7 +358,6 @@ class Project:
     def agree_with(self, other: str | os.PathLike[str]) -> dict[str, Any]:
         """Compare the accepted trees with those of another annotator for the same sentences.
 
-        other: the file of the other annotator's trees.
         Returns the number of sentences that both have, the F1 of labelled brackets (EVALB), and Cohen's kappa of the
         tags of words and of the labels of spans, where a span without a label is a category, too.
         Raises CorpusError for a file that has something else than trees, and ValueError if no sentence is in both."""

@@ -41,9 +41,8 @@ _TOKEN = re.compile(r"[()]|[^\s()]+")
 
 
 class Repair(NamedTuple):
-    """A mended tree.
+    """A mended tree, over exactly the given words.
 
-    tree: the tree, over exactly the given words.
     given: the constituents that were read in the bracket string.
     dropped: constituents of the bracket string that the tree does not have.
     added: constituents of the tree that the bracket string does not have."""
@@ -65,8 +64,6 @@ class _Open(NamedTuple):
 def repair(model: ConstituencyModel, words: Sequence[str], brackets: str) -> Repair:
     """Mend a bracket string; see `repair_all`.
 
-    words: the words of the sentence, which the tree has.
-    brackets: the string, such as `(S (NP the dog (VP barks)`.
     Raises ValueError if there is no word.
 
     >>> from spectral_latent import load
@@ -184,10 +181,7 @@ def read_brackets(brackets: str, words: Sequence[str], tags: Container[str]) -> 
 
 
 def believe(posterior: FloatArray, is_given: BoolArray) -> FloatArray:
-    """Compute q of the candidates (n,) of some sentences.
-
-    posterior: (n,) the posterior of each candidate.
-    is_given: (n,) whether it is given."""
+    """Compute q (n,) of candidates, given their posteriors (n,) and whether each is given (n,)."""
     p = np.clip(posterior, 0.0, 1.0)
     right, wrong = _RIGHT[0] / _RIGHT[1], _WRONG[0] / _WRONG[1]
     q = p

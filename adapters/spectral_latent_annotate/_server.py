@@ -53,7 +53,6 @@ def create_app(
 ) -> Any:
     """Make the application of a project, for any WSGI server.
 
-    port: the port at which the server will listen.
     token: what each request must have; None to answer whoever reaches the port.
     other: the file of another annotator's trees; None if there is none.
     order: which sentence is next, as for `Project.next`."""

@@ -218,7 +218,6 @@ def check_trees(
     difference of both.
 
     trees: the treebank, in which function labels and traces are ignored.
-    options: the settings of the parsers, as `ConstituencyModel.train` takes them.
     n_folds: the number of parts; each is judged by a parser of the other parts.
     Raises EstimationError as `ConstituencyModel.train` does.
 

@@ -68,7 +68,6 @@ class Workbench:
     def add(self, name: str, tree: Phrase) -> None:
         """Add a tree.
 
-        name: its name, which no other tree has.
         Raises ValueError if a tree has this name, and EstimationError if the tree has no words."""
         if name in self._trees:
             raise ValueError(f"there is a tree {name!r} already; replace it, or choose another name")

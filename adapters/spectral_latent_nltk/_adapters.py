@@ -162,8 +162,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
     ) -> Iterator[Iterator[_Parse]]:
         """Find the parses of each sentence, in order, as `parse` does.
 
-        sents: sentences; any iterable, read in batches as results are asked for.
-        rerank: a reranker; see `parse`."""
+        sents: sentences; any iterable, read in batches as results are asked for."""
         is_empty: deque[bool] = deque()  # whether each sentence that was read and not yet answered is empty
         full = _full(self._sentences(sents), is_empty)
         if rerank is None:
@@ -175,16 +174,13 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
     def raw_parse(self, sentence: str, n_best: int = 1, rerank: Reranker | None = None) -> Iterator[_Parse]:
         """Find up to `n_best` parses of a sentence of raw text, as NLTK's CoreNLPParser does.
 
-        sentence: the text of one sentence, which the model's `tokenisation` divides into words.
-        rerank: a reranker; see `parse`."""
+        sentence: the text of one sentence, which the model's `tokenisation` divides into words."""
         return next(self.raw_parse_sents([sentence], n_best, rerank))
 
     def raw_parse_sents(
         self, sentences: Iterable[str], n_best: int = 1, rerank: Reranker | None = None, *, jobs: int | None = 1
     ) -> Iterator[Iterator[_Parse]]:
-        """Find the parses of each sentence of raw text, in order, as `raw_parse` does.
-
-        rerank: a reranker; see `parse`."""
+        """Find the parses of each sentence of raw text, in order, as `raw_parse` does."""
         if isinstance(sentences, str):
             raise TypeError(f"expected an iterable of sentences, got {sentences!r:.60}; for a text, call parse_text")
         divided = map(self.model.tokenisation.words, sentences)

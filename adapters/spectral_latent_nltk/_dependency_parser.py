@@ -127,7 +127,6 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
         n_states: the largest number of latent states of a symbol; None for those of `preset` or `options`.
         preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
         `spectral_latent.dependency.preset`.
-        weights, jobs, options: as for `DependencyModel.train`.
 
         Raises TypeError or ValueError for an object that is not a dependency graph, ValueError for a preset that does
         not exist or is given together with options, and EstimationError, a ValueError, if a graph is not a tree with

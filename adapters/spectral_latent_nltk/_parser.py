@@ -155,7 +155,6 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         "clusters" or "spectral"; see `spectral_latent.preset`.
         text: sentences without trees, to learn from as well: lists of tokens, spelt as in the trees.  Training then
         takes several times as long; see `spectral_latent.constituency.self_train`.
-        weights, jobs, options, changes: as for `ConstituencyModel.train`.
 
         Raises TypeError or ValueError for an object that is not a treebank tree or a sentence, ValueError for a preset
         that does not exist or is given together with options, and EstimationError, a ValueError, if a tree has no words

@@ -67,7 +67,6 @@ class LatentHMMTagger(TaggerAdapter):
         n_states: the largest number of latent states of a tag; None for those of `preset` or `options`.
         preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
         `spectral_latent.sequence.preset`.
-        options: the settings, in the place of a preset.
 
         Raises ValueError for a preset that does not exist or is given together with options, and EstimationError, a
         ValueError, for objects that are not tagged sentences, if a sentence is empty, a token has the tag None, or
@@ -154,7 +153,6 @@ class AnchorTagger(TaggerAdapter):
 
         unlabeled_sequences: sentences, each a list of tokens; any iterable, read once.
         n_states: the largest number of states, each of which has a tag; 12 if `options` do not say otherwise.
-        options: the other settings.
 
         Raises TypeError for objects that are not sentences without tags, and EstimationError, a ValueError, if a
         sentence is empty, or if there is no sentence."""

@@ -70,8 +70,6 @@ def sentence_to_nltk(sentence: DependencySentence) -> DependencyGraph:
     A missing relation becomes "", as in a graph that NLTK reads from a table without relations.  The graph's
     `root` is the first word whose head is 0, and its `top_relation_label` is that word's relation, or ROOT.
 
-    sentence: the sentence, with heads or without.
-
     >>> graph = sentence_to_nltk(DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"]).with_heads((2, 0)))
     >>> print(graph.tree(), graph.to_conll(3).split())
     (bark Dogs) ['Dogs', 'NNS', '2', 'bark', 'VBP', '0']
@@ -127,8 +125,6 @@ def _partial_phrase(node: Any) -> Phrase | str:
 
 def sentence_from_nltk(graph: Any) -> DependencySentence:
     """Make a sentence of an `nltk.parse.DependencyGraph`; its heads need not be a tree, and may all be missing.
-
-    graph: an `nltk.parse.DependencyGraph`.
 
     Raises `TypeError` for an object that is not a graph, annotation that is not a string and heads that are not
     integers. Raises `ValueError` for addresses other than 1, 2, 3, nodes without a word, and heads that are missing

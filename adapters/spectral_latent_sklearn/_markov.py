@@ -213,9 +213,7 @@ class MarkovEstimator(BaseEstimator):
         return self.decode(X, lengths, states)[1]
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[NDArray[Any], IntArray | None]:
-        """Draw one sequence: its observations (n, d), and its states (n,).
-
-        n_samples: n, the number of positions."""
+        """Draw one sequence of n positions: its observations (n, d), and its states (n,)."""
         check_is_fitted(self)
         check_count("n_samples", n_samples)
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
@@ -459,9 +457,7 @@ class SpectralHMM(MarkovEstimator):
         return int(m * (n - 1))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[NDArray[Any], IntArray | None]:
-        """Draw one sequence: its categories (n, 1), and its states (n,), which are None for the spectral estimator.
-
-        n_samples: n, the number of positions."""
+        """Draw one sequence of n positions: its categories (n, 1), and its states (n,), or None if there are none."""
         check_is_fitted(self)
         if self._has_states:
             return super().sample(n_samples, random_state)

@@ -70,7 +70,6 @@ class TextPipeline(DependencyModel):
         help it less than a parser that `DependencyModel.train` makes.
 
         sentences: the trees of a treebank, which are kept in memory.
-        options: the options of the parser, as `DependencyModel.train` takes them.
         weights: the weight of each tree in the training of the parser; 1 if not given.
         taggers: the options of taggers, with those of a judge; None for those of the preset `accurate`.
         Raises the errors of `DependencyModel.train`."""
@@ -94,9 +93,7 @@ class TextPipeline(DependencyModel):
         return super().description | {"taggers": taggers, "lemmas": lemmas}
 
     def analyse(self, inputs: Sequence[PartialDependencies]) -> Analysis[PartialDependencies]:
-        """Fill the columns that taggers know, and take the first three steps.
-
-        inputs: the sentences with their constraints."""
+        """Fill the columns that taggers know, and take the first three steps."""
         sentences = with_columns([given.sentence for given in inputs], self.taggers)
         return super().analyse(
             [given._replace(sentence=sentence) for given, sentence in zip(inputs, sentences, strict=True)]

@@ -380,8 +380,6 @@ def phrase_from_nltk(tree: Any) -> Phrase:
 
     Leaves may contain anything, also spaces and brackets.  Traces have the tag -NONE-, as `parse_brackets` gives it.
 
-    tree: an `nltk.Tree`.
-
     Raises `TypeError` for leaves or labels that are not strings, and `ValueError` for an empty leaf, an empty label
     below the root, and a constituent that is empty, has several words, or words beside phrases.
 

@@ -146,8 +146,6 @@ def to_conllu(sentence: DependencySentence) -> str:
 
     `parse_conllu` reads the same sentence again.
 
-    sentence: the sentence, with heads or without.
-
     Raises `ValueError` for a sentence without words, for columns that are not equally long, for an empty value, for a
     value with a line break or a tab, for a comment with a line break, and for a head that is no other word.
 

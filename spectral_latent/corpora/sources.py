@@ -115,7 +115,6 @@ def tree_entries(
 class Entry(NamedTuple):
     """A sentence, and its place in a treebank.
 
-    source: the name of the sentence's file, for errors.
     number: the place of the sentence in the file, counted from 1."""
 
     sentence: DependencySentence

@@ -35,8 +35,7 @@ Score = TypeVar("Score", bound=Any)
 class Difference(NamedTuple):
     """The percentages of two systems on the same sentences.
 
-    low: the lower bound of a confidence interval for other - base.
-    high: the upper bound of this interval."""
+    low, high: the bounds of a confidence interval for other - base."""
 
     base: float
     other: float

@@ -110,7 +110,6 @@ def _loadings(names: Sequence[str], joint: FloatArray, p: FloatArray, most: int)
 def describe_directions(named: NamedOperators, n: int = 8) -> Iterator[list[Direction]]:
     """Describe the directions of every symbol, the most frequent symbol first: one list for each symbol.
 
-    named: operators in the basis of singular directions, with names.
     n: the largest number of words, rules and places of a direction.
 
     Raises ValueError if the numbers are probabilities of states, or if the operators have no expected numbers of nodes.

@@ -85,7 +85,6 @@ def _with_probabilities(named: NamedOperators) -> NamedOperators:
 def describe_states(named: NamedOperators, n: int = 8) -> Iterator[list[Described]]:
     """Describe the states of every symbol, the most frequent symbol first: one list for each symbol.
 
-    named: operators whose numbers are probabilities, with names.
     n: the largest number of words, rules and places of a state.
 
     Raises ValueError if the numbers are not probabilities, or if trees are infinite on average.
@@ -128,8 +127,6 @@ def describe_states(named: NamedOperators, n: int = 8) -> Iterator[list[Describe
 
 def describe_rules(named: NamedOperators) -> list[DescribedRule]:
     """Describe the rules with two children or one, the most frequent first.
-
-    named: operators whose numbers are probabilities, with names.
 
     Raises ValueError if the numbers are not probabilities, or if trees are infinite on average.
 

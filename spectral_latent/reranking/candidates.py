@@ -53,8 +53,6 @@ class Candidate(NamedTuple):
     def of(tree: Tree, scores: Iterable[float] = ()) -> Candidate:
         """Make a candidate from a tree and all its scores, the latest first.
 
-        scores: the scores of the tree, the latest first; it may have none.
-
         >>> Candidate.of(Phrase("UH", ("Yes",)), [2.0, 1.0]).other_scores
         (1.0,)
         """
@@ -244,8 +242,6 @@ def parses_to_nbest(parses: Sequence[Parse[Phrase]] | Sequence[Parse[DependencyS
 def parser_nbest(model: Parser, trees: Iterable[Tree], n_best: int, *, jobs: int | None = 1) -> Iterator[NBest]:
     """Parse the sentences of gold trees to n-best lists, which are numbered from 1.
 
-    trees: trees of the model's formalism.
-
     Raises ValueError for a tree of another formalism or without words, and for n_best < 1.
 
     >>> gold = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("run",)))) for noun in ("cats", "dogs")]
@@ -268,7 +264,6 @@ def jackknifed_nbest(
     it learnt from the sentences.  The trees of a fold are neighbours, so that an article is seldom in two folds.
 
     model: a parser; the other parsers have its options.
-    jobs: the number of threads that train, and of processes that parse.
 
     Raises ValueError for fewer than two folds or fewer trees than folds.
 

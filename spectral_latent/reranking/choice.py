@@ -37,8 +37,7 @@ class RerankerOptions(Options):
     """Settings of training.
 
     penalty: λ, the weight of the squared norm of the weights.
-    iterations: the largest number of iterations of L-BFGS for each of the two losses.
-    folds: the number of folds of cross-validation."""
+    iterations: the largest number of iterations of L-BFGS for each of the two losses."""
 
     penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 1.0
     iterations: Annotated[int, AtLeast(1)] = 200
@@ -85,9 +84,7 @@ class CandidateChoice:
         The weights keep the base parser's order if the mean gain on held-out lists is not more than one standard error
         above that of the base parser.
 
-        table: the features of n candidates.
-        gains: (n,) the gain of each candidate.
-        options: the settings of training; the defaults if not given.
+        gains: (n,) the gain of each candidate of the table.
 
         Raises EstimationError if a gain is missing or is not a finite number, or if there are not two lists whose
         candidates differ in gain."""

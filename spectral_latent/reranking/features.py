@@ -142,9 +142,7 @@ class FeatureTable:
         )
 
     def rows_of(self, lists: IntArray) -> IntArray:
-        """Return the places of the rows of some lists, one list after the other.
-
-        lists: (n,) the places of lists."""
+        """Return the places of the rows of some lists (n,), one list after the other."""
         return np.concatenate([np.zeros(0, np.int64), *(np.arange(self.start[i], self.start[i + 1]) for i in lists)])
 
 

@@ -60,7 +60,6 @@ class CandidateFeatures(ShortRepr):
         """Choose the features for training lists.
 
         lists: lists of one formalism.
-        models: latent models, by name; none if not given.
 
         >>> CandidateFeatures.train([]).names
         ('base:rank', 'base:log-rank')
@@ -77,8 +76,6 @@ class CandidateFeatures(ShortRepr):
 
     def table(self, lists: Sequence[NBest]) -> FeatureTable:
         """Compute the features of lists.
-
-        lists: L lists of n candidates in all.
 
         Raises ValueError for trees of another formalism, and for candidates with another number of scores."""
         check_formalism(lists, self.has_heads, "reranker")
@@ -134,8 +131,6 @@ class Reranker(StoredModel):
 
         lists: lists of sentences that neither the parser nor the models learnt from; see `jackknifed_nbest`.
         gains: (n,) the gain of each candidate, list after list.
-        models: latent models, by name; none if not given.
-        options: the settings of training; the defaults if not given.
 
         Raises ValueError as `CandidateFeatures` does, and EstimationError as `CandidateChoice.train` does."""
         features = CandidateFeatures.train(lists, models)
@@ -150,7 +145,6 @@ class Reranker(StoredModel):
     def rescore(self, lists: Sequence[NBest]) -> list[NBest]:
         """Put the reranker's score before the other scores of every candidate.
 
-        lists: n-best lists, whose order does not change.
         Raises ValueError as `rerank` does."""
         table = self.features.table(lists)
         scores = self.choice.scores(table)
@@ -221,7 +215,6 @@ class Reranker(StoredModel):
     ) -> Reranker:
         """Read a reranker.
 
-        path: a file that `save` has written.
         models: the latent models of training, by the same names.
         parser: the model named `latent`, if training had such a model and it is not among the given ones.
         max_bytes: the largest memory of the reranker's arrays, in bytes.
@@ -238,7 +231,6 @@ class Reranker(StoredModel):
     def from_contents(cls, contents: Contents, **given: Any) -> Self:
         """Make a reranker of the contents of its file.
 
-        contents: the arrays and the settings of the file.
         given: the latent models of training, by the same names, as `models`; none if not given."""
         arrays, settings = contents
         models = given.get("models", {})
