@@ -257,3 +257,6 @@ def test_steps_climb_to_the_optimum() -> None:
     assert all(value + gap >= values[-1] - 1e-9 for value, gap in found)
     assert gaps[0] > 1
     assert gaps[-1] < 1e-3  # nats, of some thousands
+    told: list[float | None] = []  # before each step
+    maximise_likelihood(mixtures, bigrams, 3, lambda progress: told.append(progress.score))
+    assert told[1:] == pytest.approx(values[:2])

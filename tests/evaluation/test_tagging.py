@@ -42,9 +42,11 @@ def test_score_is_a_count(triples: list[list[tuple[str, str, str]]], known: set[
     assert (everything.unknown, everything.correct) == (0, score.correct)
 
 
-@pytest.mark.parametrize(("gold", "found"), [("a b", "a c"), ("ab", "a"), ("a b", "a")])
-def test_sentences_must_agree(gold: str, found: str) -> None:
-    with pytest.raises(ValueError):
+@pytest.mark.parametrize(
+    ("gold", "found", "place"), [("a b", "a c", "sentence 2"), ("ab", "a", "sentence 1"), ("a b", "a", "shorter")]
+)
+def test_sentences_must_agree(gold: str, found: str, place: str) -> None:
+    with pytest.raises(ValueError, match=place):
         score_tags(*([[(word, "A") for word in row] for row in text.split()] for text in (gold, found)))
 
 

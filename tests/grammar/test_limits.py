@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.grammar import Limits
+from spectral_latent.grammar.forests import prune_chart
 from tests.toy import toy_treebank
 
 WORDS = [list(tree.words()) for tree in toy_treebank(60)]
@@ -62,3 +64,24 @@ def test_a_given_tree_beyond_the_limit_has_no_score(parser: Any) -> None:
     assert found.sign.tolist() == [1, 0, 1] and np.isnan(found.log[1])
     np.testing.assert_array_equal(found.log[[0, 2]], whole.log[[0, 2]])
     assert model.score([]).log.shape == (0,)
+
+
+@pytest.mark.parametrize(("n", "times"), [(60, 1.0), (100, 1.0), (120, 1.2**5)])
+def test_the_beam_narrows_with_the_fifth_power_of_a_length_beyond_a_hundred_words(
+    parser: Any, n: int, times: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the first try; a beam that is wide already stays."""
+    model, sentence = parser
+    beams: list[float] = []
+
+    def prune(*given: Any) -> Any:
+        beams.append(given[2])
+        return prune_chart(*given)
+
+    monkeypatch.setattr("spectral_latent.grammar.latent_grammar.prune_chart", prune)
+    for beam, expected in ((1e-5, 1e-5 * times), (0.08, min(0.08 * times, 0.1)), (0.2, 0.2)):
+        member = model.members[0]
+        with_beam = replace(model, members=(replace(member, options=replace(member.options, beam=beam)),))
+        with_beam.parse(sentence(LONG[:n]))
+        assert beams[0] == pytest.approx(expected)
+        beams.clear()

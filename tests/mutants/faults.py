@@ -133,11 +133,20 @@ def equivalents() -> dict[tuple[str, str, str], str]:
 
 
 def _other_numbers(module: str, names: list[str]) -> list[Fault]:
-    """List the faults of tables with these names that put another number."""
+    """List the faults of tables with these names that put another number, or other numbers to choose from."""
+
+    def is_number(node: ast.AST) -> bool:
+        return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+
     found = [
         fault
         for fault in chain.from_iterable(faults_of(module))
-        if isinstance(fault.changed, ast.Constant) and isinstance(fault.changed.value, int | float)
+        if is_number(fault.changed)
+        or (
+            isinstance(fault.changed, ast.Tuple)
+            and len(fault.changed.elts) > 1
+            and all(map(is_number, fault.changed.elts))
+        )
         if is_table(fault.unit) and names_of(fault.unit).intersection(names)
     ]
     named = {name for fault in found if is_table(fault.unit) for name in names_of(fault.unit)}
