@@ -44,7 +44,7 @@ def suggest(
     *,
     format_: InputFormat = None,
     text: FromText = False,
-    rank: Literal["errors", "entropy", "disagreement"] | None = None,
+    rank: bool = False,
     json_: AsJson = False,
     output: Output | None = None,
 ) -> None:
@@ -53,14 +53,14 @@ def suggest(
     MODEL is a constituency parser.  In brackets, ? stands after a label whose posterior is below 0.9, and ?? below 0.5.
     A row of JSON has the number of the sentence, after the name of its file if there are several, the tree, the
     posterior of each constituent (first word, word after the last, label, whether it is a tag), what would stand in its
-    place, the expected number of errors, a bound of the entropy, and how far the grammars of MODEL disagree, in bits.
+    place, and the expected number of errors.
 
     \b
     Examples:
       echo "The cat sat on the mat ." | spectral-latent-annotate suggest wsj.model
-      spectral-latent-annotate suggest wsj.model sentences.txt --rank errors --json -o suggested.jsonl
+      spectral-latent-annotate suggest wsj.model sentences.txt --rank --json -o suggested.jsonl
 
-    rank: write the least sure sentences first: by expected errors, entropy or disagreement of grammars."""
+    rank: write the sentences with the most expected errors first."""
     from spectral_latent_annotate._suggestions import suggest_trees
 
     parser = load_for(model, "constituency")
@@ -68,9 +68,8 @@ def suggest(
     sentences = [sentence for sentence in given.sentences if sentence.sentence.forms]
     suggestions = suggest_trees(parser, [sentence.words for sentence in sentences])
     found = list(zip(sentences, suggestions, strict=True))
-    if rank is not None:
-        name = "expected_errors" if rank == "errors" else rank
-        found.sort(key=lambda pair: -getattr(pair[1], name))
+    if rank:
+        found.sort(key=lambda pair: -pair[1].expected_errors)
     as_json = asks_for_json(json_, output)
     with results(output) as write:
         for sentence, suggestion in found:

@@ -19,8 +19,7 @@ from spectral_latent.constituency import (
     unknown_phrase,
 )
 from spectral_latent.estimation import EstimationError, Listener, Progress, silent
-from spectral_latent.model import check_kind, check_sentences, entropies
-from spectral_latent.trees import FloatArray
+from spectral_latent.model import check_kind, check_sentences
 
 UNKNOWN_TAG = "X"
 """The tag of all words before there is a parser."""
@@ -34,14 +33,12 @@ class Suggestion(NamedTuple):
     parts: the posterior of each of its constituents, tags included, in the order of `list_constituents`; function
         labels are left out.
     alternatives: other constituents over the words of one, the likeliest first, with posteriors of at least 0.05.
-    is_flat: whether no grammar derives the sentence, so that the tree is flat.
-    disagreement: how far the grammars of the parser differ, in bits; see `_disagreements`."""
+    is_flat: whether no grammar derives the sentence, so that the tree is flat."""
 
     tree: Phrase
     parts: dict[Constituent, float]
     alternatives: dict[Constituent, list[tuple[Constituent, float]]]
     is_flat: bool
-    disagreement: float = 0.0
 
     @property
     def expected_errors(self) -> float:
@@ -87,16 +84,8 @@ class Suggestion(NamedTuple):
             "tree": self.tree.bracketed(),
             **self.rows(),
             "expected_errors": round(self.expected_errors, 3),
-            "entropy": round(self.entropy, 3),
-            "disagreement": round(self.disagreement, 3),
             "fallback": self.is_flat,
         }
-
-    @property
-    def entropy(self) -> float:
-        """A bound of the entropy of the tree, in bits: the sum of those of its constituents and their alternatives."""
-        others = {part: p for several in self.alternatives.values() for part, p in several}
-        return float(_entropies(np.array([*self.parts.values(), *others.values()])).sum())
 
 
 _SURE, _LIKELY = 0.9, 0.5  # posteriors below which a label is marked
@@ -129,7 +118,6 @@ def _suggest(model: ConstituencyModel, sentences: Sequence[Sequence[str]]) -> li
     """Suggest the trees of a batch, whose charts are made once."""
     inputs = [unknown_phrase(words) for words in sentences]
     analysis = model.analyse(inputs)
-    disagreements = _disagreements(analysis.evidence, len(sentences))
     suggestions = []
     for at, (parse,) in enumerate(model.parses(analysis, scored=False)):
         of_sentence = analysis.judged.of_sentence(at)
@@ -137,31 +125,8 @@ def _suggest(model: ConstituencyModel, sentences: Sequence[Sequence[str]]) -> li
         found = list(dict.fromkeys(map(_plain, list_constituents(parse.tree))))
         alternatives = alternatives_of(posteriors, found, _LEAST)
         of_tree = {part: posteriors.get(part, 0.0) for part in found}
-        suggestions.append(Suggestion(parse.tree, of_tree, alternatives, parse.is_fallback, float(disagreements[at])))
+        suggestions.append(Suggestion(parse.tree, of_tree, alternatives, parse.is_fallback))
     return suggestions
-
-
-def _entropies(p: FloatArray) -> FloatArray:
-    """Compute the entropy (n,) of each of n events of probabilities p, in bits."""
-    safe = np.clip(p, 0.0, 1.0)
-    return entropies(np.stack([safe, 1.0 - safe], axis=1), "bits")
-
-
-def _disagreements(evidence: Any, n_sentences: int) -> FloatArray:
-    """Measure how far grammars differ on each sentence: what a constituent says of the grammar that has drawn it.
-
-    That is the entropy of each labelled constituent's mean posterior, less the mean of the entropies of its posteriors,
-    summed over constituents: 0 for one grammar, and for grammars that agree, however unsure they are."""
-    if len(evidence.items) == 1:
-        return np.zeros(n_sentences)
-    parts = evidence.labelled.parts.merge()  # in the order by which parts are found
-    of_grammars = np.zeros((len(evidence.items), len(parts.label)))
-    for number, items in enumerate(evidence.items):
-        own = evidence.labels.split(items.constituents().merge()).parts
-        row = parts.find(own)
-        of_grammars[number, row[row >= 0]] = own.posterior[row >= 0]
-    gain = _entropies(of_grammars.mean(axis=0)) - np.mean(list(map(_entropies, of_grammars)), axis=0)
-    return np.asarray(np.bincount(parts.sentence, gain, minlength=n_sentences), dtype=np.float64)
 
 
 def _plain(part: Constituent) -> Constituent:

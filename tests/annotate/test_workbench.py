@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from dataclasses import replace
 
@@ -198,18 +197,3 @@ def test_suggestions_have_posteriors_and_other_labels_that_are_not_unlikely() ->
         marks = [(p < 0.9) + (p < 0.5) for p in found.parts.values()]
         assert found.marked.bracketed().count("?") == sum(marks) or len(marks) < len(list_constituents(found.tree))
     assert any(0.05 <= p < 0.1 for p in shown)
-
-
-def test_disagreement_is_the_information_of_constituents_on_the_grammar() -> None:
-    """H(c) - H(c | grammar) of each labelled constituent, from the posteriors of parsers of one grammar each."""
-    model = ConstituencyModel.train(TREES, preset("clusters"))
-    words = ["the", "dog", "saw", "a", "cat", "in", "the", "garden", "."]
-    (found,) = suggest_trees(model, [words])
-    posteriors = [ConstituencyModel((member,)).posteriors(words) for member in model.members]
-
-    def entropy(p: float) -> float:
-        return -sum(x * math.log2(x) for x in (p, 1.0 - p) if 0.0 < x < 1.0)
-
-    every = [[of_one.get(part, 0.0) for of_one in posteriors] for part in {**posteriors[0], **posteriors[1]}]
-    wanted = sum(entropy(sum(pair) / 2) - (entropy(pair[0]) + entropy(pair[1])) / 2 for pair in every)
-    assert found.disagreement == pytest.approx(wanted, rel=1e-3) and wanted > 1e-3
