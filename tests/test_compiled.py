@@ -17,10 +17,10 @@ from spectral_latent.sequence import LatentTagger
 ROOT = Path(__file__).resolve().parents[1]
 CALL = """
 import numpy
-from spectral_latent.inference.decoding import _mark_needed
-parts, needed = numpy.array([-1]), numpy.array([True])
-_mark_needed(parts, parts, needed)
-_mark_needed(parts, parts[::-1], needed)
+from spectral_latent.lexicon.buckets import spread
+buckets = numpy.zeros((1, 1), dtype=numpy.int32)
+spread(buckets, numpy.ones(1), 2)
+spread(buckets, numpy.ones(1)[::-1], 2)
 """
 
 
@@ -47,8 +47,8 @@ def test_without_a_place_for_compiled_code_it_is_made_in_each_process_and_said_o
 def test_compiled_code_is_not_loaded_after_others_got_the_right_to_write(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     run_in(tmp_path, CALL, cache)
-    late = "import os, spectral_latent.inference.decoding as d\n"
-    late += f"os.chmod(os.path.dirname(d._mark_needed.code._cache._cache_file._index_path), 0o777)\n{CALL}"
+    late = "import os, spectral_latent.lexicon.buckets as d\n"
+    late += f"os.chmod(os.path.dirname(d.spread.code._cache._cache_file._index_path), 0o777)\n{CALL}"
     assert len(run_in(tmp_path, late, cache)) == 1
 
 

@@ -48,7 +48,7 @@ from spectral_latent.lexicon.buckets import (
 )
 from spectral_latent.lexicon.choices import ChoiceModel, Choices
 from spectral_latent.model.parts import Parts
-from spectral_latent.trees import FloatArray, IntArray
+from spectral_latent.trees import FloatArray, IntArray, ranges
 
 _ROOT = 7  # the hash of every attribute of the root
 _KINDS = ("word", "lower", "tag", "other", "features", "form", "ending", "beginning")  # attributes of a word
@@ -196,27 +196,23 @@ def _near(start: IntArray, sentence: IntArray, head: IntArray, g: IntArray, d: I
     return near
 
 
-@compiled
 def _between(tag: HashArray, g: IntArray, d: IntArray) -> HashArray:
     """Hash the set of tags between the words of arcs, and whether it has the tag of either, (n, 2).
 
     tag: (N,) the hash of the tag of each word."""
+    order = np.argsort(tag, kind="stable")
+    same = np.flatnonzero(np.diff(tag[order]) == 0)
+    before = np.full(len(tag), -1)  # the last place before each word with the same tag
+    before[order[same + 1]] = order[same]
+    first, end = np.minimum(g, d) + 1, np.where(g < 0, 0, np.maximum(g, d))
+    k, arc = ranges(first, np.maximum(first, end))
+    # Add the hashes of all different tags, so that their order does not matter.
+    is_new = before[k] < first[arc]
     found = np.zeros((len(g), 2), dtype=np.uint64)
-    for arc in range(len(g)):
-        if g[arc] < 0:
-            continue
-        # Add the hashes of all different tags, so that their order does not matter.
-        first, end = min(g[arc], d[arc]) + 1, max(g[arc], d[arc])
-        has_g = has_d = False
-        for k in range(first, end):
-            is_new = True
-            for before in range(first, k):
-                is_new = is_new and tag[before] != tag[k]
-            if is_new:
-                found[arc, 0] += mix(np.uint64(1), tag[k])
-            has_g = has_g or tag[k] == tag[g[arc]]
-            has_d = has_d or tag[k] == tag[d[arc]]
-        found[arc, 1] = np.uint64(1 * has_g + 2 * has_d + 4 * (end > first))
+    np.add.at(found[:, 0], arc[is_new], mix(np.uint64(1), tag[k[is_new]]))
+    found[:, 1] = 4 * (end > first)
+    for bit, of in ((1, g), (2, d)):
+        found[np.unique(arc[tag[k] == tag[of[arc]]]), 1] += np.uint64(bit)
     return found
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, check_range, compiled
+from spectral_latent._compiled import check_column, check_range, compiled, compiled_part
 from spectral_latent.inference import (
     check_forest,
     edge_marginals,
@@ -51,13 +51,10 @@ class ArcForest(NamedTuple):
         return ArcForest(joined, *map(np.concatenate, zip(*columns, strict=True)))
 
 
-@compiled
-def _possible_heads(forest: Forest, head_is_right: BoolArray, position: IntArray, n: int) -> IntArray:
-    """Number the pairs (I, n) of an item and a word that may be its head, in the order of items; other pairs are -1.
-
-    head_is_right: (R2,) whether the head of each binary rule is in the right child.
-    position: (I,) the word of every item over one word."""
-    pair = np.full((len(forest.symbol), n), -1, dtype=np.int64)
+@compiled_part
+def _find_heads(forest: Forest, head_is_right: BoolArray, position: IntArray, pair: IntArray) -> None:
+    """Number the pairs (I, n) of an item and a word that may be its head, in the order of items; other pairs are -1."""
+    n = pair.shape[1]
     count = 0
     for item in range(len(forest.symbol)):
         for e in range(forest.start[item], forest.start[item + 1]):
@@ -74,7 +71,6 @@ def _possible_heads(forest: Forest, head_is_right: BoolArray, position: IntArray
             if pair[item, h] >= 0:
                 pair[item, h] = count
                 count += 1
-    return pair
 
 
 @compiled
@@ -83,18 +79,24 @@ def _split_edges(
     head_is_right: BoolArray,
     allowed: BoolArray,
     is_root: BoolArray,
+    position: IntArray,
     pair: IntArray,
     start: IntArray,
     edges: IntArray,
 ) -> None:
     """Fill the columns of the forest whose items are pairs of an item and its head word.
 
+    If `edges` has no rows, only `pair` and `start` are filled.
+
     head_is_right: (R2,) whether the head of each binary rule is in the right child.
     allowed: (n + 1, n) the allowed arcs; a root of the forest has no edges if the arc to its head is not allowed.
     is_root: (I,) whether an item is a root of the forest.
-    pair: (I, n) the numbers of `_possible_heads`; there are I' pairs.
-    start: (I' + 1,) gets the first edge of each pair, and E'.
-    edges: (E', 5), all -1; gets rule, left, right, governor, dependant.  If it has no rows, only `start` is filled."""
+    position: (I,) the word of every item over one word.
+    pair: (I, n), all -1; gets the numbers of the I' pairs of an item and a word that may be its head.
+    start: (I n + 1,) gets the first edge of each pair, and E'.
+    edges: (E', 5), all -1; gets rule, left, right, governor, dependant."""
+    if not len(edges):
+        _find_heads(forest, head_is_right, position, pair)
     n_edges = 0
     item_number = 0
     for item in range(len(forest.symbol)):
@@ -152,12 +154,14 @@ def split_by_heads(
     is_root = np.zeros(forest.n_items, dtype=np.bool_)
     is_root[forest.root] = True
     # Number the pairs of an item and a head, count their edges, and then fill the edges.
-    pair = _possible_heads(forest, head_is_right, position, n)
+    pair = np.full((forest.n_items, n), -1)
+    start = np.zeros(pair.size + 1, dtype=np.int64)
+    columns = (forest, head_is_right, allowed, is_root, position, pair, start)
+    _split_edges(*columns, np.empty((0, 5), dtype=np.int64))
     item, head = np.nonzero(pair >= 0)
-    start = np.zeros(len(item) + 1, dtype=np.int64)
-    _split_edges(forest, head_is_right, allowed, is_root, pair, start, np.empty((0, 5), dtype=np.int64))
-    edges = np.full((start[-1], 5), -1, dtype=np.int64)
-    _split_edges(forest, head_is_right, allowed, is_root, pair, start, edges)
+    start = start[: len(item) + 1]
+    edges = np.full((start[-1], 5), -1)
+    _split_edges(*columns, edges)
     rule, left, right, governor, dependant = np.ascontiguousarray(edges.T)
     root = np.flatnonzero(is_root[item])
     split = Forest(forest.symbol[item], start, rule, left, right, root, np.zeros(len(root), dtype=np.int64))

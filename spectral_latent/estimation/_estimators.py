@@ -391,7 +391,7 @@ def estimate(
     """
     chosen: Estimator = checked("estimator", estimator, Estimator | None) or Spectral()
     nodes = treebank.shards[0].trees.n_nodes if len(treebank.shards) == 1 else np.inf
-    with by_python(nodes * (1 + getattr(chosen, "iterations", 0))):
+    with by_python(1.5 * nodes * (1 + getattr(chosen, "iterations", 0))):  # a node and a pass take as long as 1.5
         found: Any = chosen.fit(treebank, jobs=jobs, listener=listener)
     promise = f"{type(chosen).__name__}.fit must return an Estimate"
     if not isinstance(found, Estimate):

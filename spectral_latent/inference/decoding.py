@@ -32,7 +32,7 @@ import numpy as np
 from spectral_latent._compiled import ZERO, check_column, compiled, compiled_part, with_room
 from spectral_latent._options import Count, checked
 from spectral_latent.inference._checks import check_forest, check_weights
-from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees, range_of
+from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, SkeletalTrees, range_of
 
 _EDGE, _LEFT, _RIGHT, _RANK, _NEXT, _BELOW, _BESIDE = range(7)
 _NONE = -2
@@ -273,17 +273,6 @@ class Derivation(NamedTuple):
 
 
 @compiled
-def _mark_needed(left: IntArray, right: IntArray, needed: BoolArray) -> None:
-    """Mark all parts (P,) that marked parts contain.  A part has a smaller number than the parts that contain it."""
-    for part in range(len(needed) - 1, -1, -1):
-        if needed[part]:
-            if left[part] >= 0:
-                needed[left[part]] = True
-            if right[part] >= 0:
-                needed[right[part]] = True
-
-
-@compiled
 def _collect_edges(
     edge: IntArray, left: IntArray, right: IntArray, root: IntArray, start: IntArray, stack: IntArray, edges: IntArray
 ) -> None:
@@ -478,8 +467,11 @@ def trusted_derivations(forest: Forest, weights: FloatArray, n_best: int) -> Der
     edge, left, right = np.ascontiguousarray(rows[:, :3].T)
     root, of_root = np.ascontiguousarray(best_rows.T)
     needed = np.zeros(len(edge), dtype=np.bool_)  # by these derivations
-    needed[root] = True
-    _mark_needed(left, right, needed)
+    new = root
+    while len(new):
+        needed[new] = True
+        below = np.concatenate([left[new], right[new]])
+        new = np.unique(below[(below >= 0) & ~needed[below]])
     kept = np.flatnonzero(needed)
     number = np.append(np.cumsum(needed) - 1, -1)  # the last entry keeps -1, which means no child
     columns = (edge[kept], number[left[kept]], number[right[kept]], number[root])
