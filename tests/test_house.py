@@ -226,7 +226,7 @@ LINES: dict[str, tuple[int, int]] = {
     "graphs": (307, 102),
     "corpora": (1957, 521),  # and tables of separated values, and the raw text of CoNLL-U, which left dependency
     "reranking": (1015, 379),  # readers and writers of n-best lists came from corpora
-    "evaluation": (868, 304),
+    "evaluation": (859, 301),
     "kinds": (103, 33),  # kinds that other packages add, which are found by entry points
     "cli": (2833, 466),  # exports for packages on top, training of kinds that they add, facts of ready models
     "__main__": (4, 1),

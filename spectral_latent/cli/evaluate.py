@@ -168,7 +168,7 @@ def evaluate_arcs(
         figures = _named(found.score, *names)
         if not found.has_relations:
             figures |= {name: None for name in names if name.startswith("las")}
-        figures |= _named(found, "nonpositive_share") | _named(found.score, "sentences")
+        figures |= _named(found.score, "sentences")
     return figures | _named(found, "fallbacks", "sentences_per_second"), gold
 
 

@@ -17,7 +17,6 @@ from spectral_latent.evaluation.scores import (
     AttachmentScore,
     BracketScores,
     TaggingScore,
-    percentage,
     score_attachments,
     score_brackets,
     score_tags,
@@ -60,16 +59,13 @@ class ParserEvaluation(Generic[_Tree, _AnyScore]):
     parses: the parses of the gold sentences, without their probabilities.
     seconds: the CPU time of parsing, in seconds.
     function_score: the score of phrases with their function labels; None if the model has no function labels.
-    has_relations: whether dependency trees and parses have relations; if not, labelled scores have no meaning.
-    nonpositive: the number of gold dependency trees without a positive estimated probability, such as trees with
-    several roots."""
+    has_relations: whether dependency trees and parses have relations; if not, labelled scores have no meaning."""
 
     parses: list[Parse[_Tree]]
     score: _AnyScore
     seconds: float
     function_score: _AnyScore | None = None
     has_relations: bool = False
-    nonpositive: int = 0
 
     @property
     def fallbacks(self) -> int:
@@ -80,11 +76,6 @@ class ParserEvaluation(Generic[_Tree, _AnyScore]):
     def sentences_per_second(self) -> float:
         """Sentences per second of CPU time."""
         return len(self.parses) / max(self.seconds, _LEAST)
-
-    @property
-    def nonpositive_share(self) -> float:
-        """100 nonpositive / sentences."""
-        return percentage(self.nonpositive, len(self.parses))
 
 
 @dataclass(frozen=True)
@@ -141,17 +132,14 @@ def evaluate_dependency_parser(
 
     >>> gold = [DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"]).with_heads((2, 0))]
     >>> evaluation = evaluate_dependency_parser(DependencyModel.train(gold), gold)
-    >>> evaluation.score.uas, evaluation.nonpositive_share, evaluation.has_relations
-    (100.0, 0.0, False)
+    >>> evaluation.score.uas, evaluation.has_relations
+    (100.0, False)
     """
     sentences = [each.without_tree() for each in gold]
     parses, seconds = _parse_all(model, sentences, jobs, progress, projective=projective)
     parsed = [parse.tree for parse in parses]
-    signs = model.score(sentence for sentence in gold if len(sentence.roots) == 1).sign
-    nonpositive = len(gold) - int((signs > 0).sum())
     has_relations = _has_relations(gold) and _has_relations(parsed)
-    score = score_attachments(gold, parsed)
-    return ParserEvaluation(parses, score, seconds, has_relations=has_relations, nonpositive=nonpositive)
+    return ParserEvaluation(parses, score_attachments(gold, parsed), seconds, has_relations=has_relations)
 
 
 def evaluate_columns(
