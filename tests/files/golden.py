@@ -91,7 +91,8 @@ def answers(model: Any) -> Any:
     match model:
         case ConstituencyModel():
             found = [model.parse(words).tree.bracketed() for words in QUESTIONS]
-            return [found, model.log_probabilities(QUESTIONS).tolist()]
+            posteriors = [sorted(p for p in model.posteriors(words).values() if p > 1e-3) for words in QUESTIONS]
+            return [found, model.log_probabilities(QUESTIONS).tolist(), posteriors]
         case DependencyModel():
             trees = [model.parse(DependencySentence.of(words)).tree for words in QUESTIONS]
             scores = model.log_probabilities(map(DependencySentence.of, QUESTIONS)).tolist()

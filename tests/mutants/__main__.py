@@ -207,7 +207,7 @@ def tests_of(room: str, own: bool) -> set[str]:
         name = path.relative_to(ROOT).as_posix()
         imports = uses.search(path.read_text(encoding="utf-8")) is not None
         is_own = name.startswith(f"tests/{room}/") or (imports and not (ROOT / "tests" / room).exists())
-        is_general = name.startswith(("tests/identities/", "tests/conformance/"))
+        is_general = name.startswith(("tests/identities/", "tests/conformance/", "tests/files/test_golden"))
         if not re.match(_LEFT_OUT, name) and (is_own or (not own and (is_general or imports))):
             found.add(name)
     return found
