@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,11 @@ class EstimatedConformance(ModelConformance):
     def test_models_of_other_estimators_come_back_from_files(self, estimator: EstimatorName, tmp_path: Path) -> None:
         options = self._with(estimator, n_states=2, iterations=2)
         self.check_round_trip(self.learn(self.examples()[:10], options), tmp_path)
+
+    def test_the_sizes_of_a_model_name_its_largest_number_of_states(self, models: list[Any]) -> None:
+        for model in models:
+            most = int(model.members[0].operators.states.max())
+            assert most in map(int, re.findall(r"(\d+) states?", model.sizes))
 
     def test_a_model_keeps_the_objective_of_every_iteration(self, tmp_path: Path) -> None:
         """The objective is what a listener is told, also in the file; an estimator without EM has none."""

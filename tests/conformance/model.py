@@ -7,7 +7,6 @@ A test module makes a subclass of `ModelConformance` for each model, which defin
 from __future__ import annotations
 
 import json
-import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -198,8 +197,6 @@ class ModelConformance:
             assert len(repr(model)) < 1000
             facts = json.loads(json.dumps(model.description))
             assert (facts["kind"], facts["sizes"]) == (self.model_class.kind, model.sizes)
-            states = [int(member.operators.states.max()) for member in getattr(model, "members", ())]
-            assert {*map(int, re.findall(r"(\d+) states?", model.sizes))} >= {*states[:1]}
             assert sorted(facts.keys() - {"objective"}) == sorted(["kind", "sizes", *self.facts])
             assert set(model.summary) == set(facts)
             assert model._repr_html_().count("<tr>") == len(facts)
