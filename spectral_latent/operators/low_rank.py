@@ -25,12 +25,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from spectral_latent._compiled import TINY, compiled, part_compiler
+from spectral_latent._compiled import TINY
 from spectral_latent._options import Count, checked
 from spectral_latent.operators.tensors import Tensor
 from spectral_latent.trees import FloatArray
 
-_Legs = tuple[FloatArray, ...]  # an array for each leg
 _ROUNDS = 10  # updates of every leg; ten times as many do not improve F1
 _SPREAD = 0.3  # the share of the sums that is added to every term at the start, because an update never changes a zero
 _NEGLIGIBLE = 1e-12  # terms are only added for entries above this share of the largest entry
@@ -77,9 +76,13 @@ def _fit_terms(dense: FloatArray, rank: int) -> list[FloatArray]:
     unfolded = [np.ascontiguousarray(np.moveaxis(dense, k, 0)).reshape(m, -1) for k, m in enumerate(dense.shape)]
     legs = [_spread(leg[:n_terms], along.sum(axis=1)) for leg, along in zip(legs, unfolded, strict=True)]
     weights = np.full(n_terms, dense.sum() / n_terms)
-    pairs = [np.empty((n_terms, along.shape[1])) for along in unfolded]
-    room = (tuple(map(np.empty_like, arrays)) for arrays in (unfolded, legs))
-    _update_in_turn(tuple(unfolded), weights, tuple(legs), tuple(pairs), *room)
+    for _ in range(_ROUNDS):
+        for k, left, right in ((1, 0, 2), (2, 0, 1), (0, 1, 2)):
+            pairs = (legs[left][:, :, None] * legs[right][:, None, :]).reshape(n_terms, -1)
+            leg = legs[k] * weights[:, None]
+            leg *= pairs @ (unfolded[k] / (leg.T @ pairs + TINY)).T  # T / T̂
+            weights = leg.sum(axis=1)
+            legs[k] = leg / (weights[:, None] + TINY)
     return [weights[:, None] * legs[0], legs[1], legs[2]]
 
 
@@ -112,74 +115,3 @@ def _spread(factor: FloatArray, sums: FloatArray) -> FloatArray:
     leg: FloatArray = factor + factor.sum(axis=1, keepdims=True) * (_SPREAD * sums / sums.sum())
     leg /= leg.sum(axis=1, keepdims=True)
     return leg
-
-
-@compiled
-def _update_in_turn(
-    unfolded: _Legs, weights: FloatArray, legs: _Legs, pairs: _Legs, ratios: _Legs, gains: _Legs
-) -> None:
-    """Update each leg in turn, given the tensor unfolded along each, masses (Q,), and room for each; see `_update`."""
-    for _ in range(_ROUNDS):
-        for k, left, right in ((1, 0, 2), (2, 0, 1), (0, 1, 2)):
-            _update(unfolded[k], weights, legs[k], legs[left], legs[right], pairs[k], ratios[k], gains[k])
-
-
-def _update(
-    unfolded: FloatArray,
-    weights: FloatArray,
-    leg: FloatArray,
-    left: FloatArray,
-    right: FloatArray,
-    pairs: FloatArray,
-    ratio: FloatArray,
-    gain: FloatArray,
-) -> None:
-    """Update the distributions of a leg and the masses of the terms.
-
-    unfolded: (m, m' m'') the tensor T, unfolded along the leg.
-    weights: (Q,) the masses of the terms.
-    leg: (Q, m) the distributions of the leg.
-    left, right: (Q, m') and (Q, m'') the distributions of the other legs.
-    pairs, ratio, gain: room for (Q, m' m''), (m, m' m'') and (Q, m) numbers."""
-    leg *= weights[:, None]
-    pairs[:] = (left[:, :, None] * right[:, None, :]).reshape(pairs.shape)
-    np.dot(leg.T, pairs, ratio)  # T̂
-    np.dot(pairs, (unfolded / (ratio + TINY)).T, gain)
-    leg *= gain
-    leg.sum(axis=1, out=weights)
-    leg /= weights[:, None] + TINY
-
-
-@part_compiler(_update)
-def _update_by_loops(
-    unfolded: FloatArray,
-    weights: FloatArray,
-    leg: FloatArray,
-    left: FloatArray,
-    right: FloatArray,
-    pairs: FloatArray,
-    ratio: FloatArray,
-    gain: FloatArray,
-) -> None:
-    """Do what `_update` does."""
-    n_terms, width = right.shape
-    for q in range(n_terms):
-        for i in range(leg.shape[1]):
-            leg[q, i] *= weights[q]
-        for j in range(left.shape[1]):
-            for k in range(width):
-                pairs[q, j * width + k] = left[q, j] * right[q, k]
-    # Compute T̂, and overwrite it by T / T̂.
-    np.dot(leg.T, pairs, ratio)
-    for i in range(ratio.shape[0]):
-        for p in range(ratio.shape[1]):
-            ratio[i, p] = unfolded[i, p] / (ratio[i, p] + TINY)
-    np.dot(pairs, ratio.T, gain)
-    for q in range(n_terms):
-        total = 0.0
-        for i in range(leg.shape[1]):
-            leg[q, i] *= gain[q, i]
-            total += leg[q, i]
-        weights[q] = total
-        for i in range(leg.shape[1]):
-            leg[q, i] /= total + TINY
