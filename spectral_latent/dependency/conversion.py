@@ -23,7 +23,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import compiled, compiled_part
 from spectral_latent._options import Options
 from spectral_latent.dependency.tree import DependencySentence
 from spectral_latent.estimation import (
@@ -86,42 +85,6 @@ class DependencyTrees(NamedTuple):
 _ROLES: tuple[Role, ...] = ("complete", "left", "right")  # in the order of their numbers in `_nodes`
 
 
-@compiled_part
-def _child_chains(head: IntArray) -> tuple[IntArray, IntArray]:
-    """Find the first child of each word (n,), and the next child of the same head (n,); -1 if there is none.
-
-    head: (n,) the place of each word's head, -1 for the root."""
-    first_child = np.full(len(head), -1, dtype=np.int64)
-    next_child = np.full(len(head), -1, dtype=np.int64)
-    for word in range(len(head) - 1, -1, -1):
-        if head[word] >= 0:
-            next_child[word] = first_child[head[word]]
-            first_child[head[word]] = word
-    return first_child, next_child
-
-
-@compiled_part
-def _heads_first(head: IntArray, first_child: IntArray, next_child: IntArray) -> IntArray:
-    """Order words (n,) so that every head comes before its children."""
-    order = np.empty(len(head), dtype=np.int64)
-    n_ordered = 0
-    # Begin with the words below the root, and append the children of each word of the order.
-    for word in range(len(head)):
-        if head[word] < 0:
-            order[n_ordered] = word
-            n_ordered += 1
-    at = 0
-    while at < n_ordered:
-        child = first_child[order[at]]
-        while child >= 0:
-            order[n_ordered] = child
-            n_ordered += 1
-            child = next_child[child]
-        at += 1
-    return order[:n_ordered]
-
-
-@compiled
 def _nodes(head: IntArray, start: IntArray, left_first: bool) -> IntArray:
     """Build the s-trees of sentences, (4, N): the rows are role, left child, right child and head.
 
@@ -130,65 +93,54 @@ def _nodes(head: IntArray, start: IntArray, left_first: bool) -> IntArray:
     head: (n,) the place of each word's head, -1 for the root.
     start: (T + 1,) the first word of each sentence."""
     n = len(head)
-    nodes = np.full((4, 2 * n - (len(start) - 1)), -1, dtype=np.int64)
-    first_child, next_child = _child_chains(head)
-    order = _heads_first(head, first_child, next_child)
+    # Find the words of each depth: the roots, their children, and so on.
+    depth = np.zeros(n, dtype=np.int64)
+    below = np.flatnonzero(head >= 0)
+    above = head[below]
+    while len(below):
+        depth[below] += 1
+        above = head[above]
+        below, above = below[above >= 0], above[above >= 0]
+    levels = np.split(np.argsort(depth, kind="stable"), np.cumsum(np.bincount(depth))[:-1])
+    size = np.ones(n, dtype=np.int64)  # the number of words in the subtree of each word
+    for words in levels[:0:-1]:
+        np.add.at(size, head[words], size[words])
 
-    # Count the words in the subtree of each word, from the leaves up.
-    size = np.ones(n, dtype=np.int64)
-    for word in order[::-1]:
-        if head[word] >= 0:
-            size[head[word]] += size[word]
-
-    # Find the first node of each root's subtree: the trees before it have one node less than twice their words.
+    # The children of every head from left to right, and the number of nodes in the subtree of each.  For a child on the
+    # right, it includes the node that joins it with its head, which comes directly after the subtree.
+    child = np.argsort(head, kind="stable")[len(start) - 1 :]
+    above = head[child]
+    is_left = child < above
+    width = 2 * size[child] - is_left
+    first = np.searchsorted(above, above)
+    before = np.cumsum(width) - width
+    before -= before[first]
+    n_left, on_left, on_right = (
+        np.bincount(above[which], numbers[which], minlength=n).astype(np.int64)
+        for which, numbers in ((is_left, np.ones(len(child))), (is_left, width), (~is_left, width))
+    )
+    # Find the first node of each subtree.  It has the subtrees of left children, the leaf of the word, and those of
+    # right children.  The nodes that join left children follow one another, after the leaf or at the end.
+    offset = np.zeros(n, dtype=np.int64)
+    offset[child] = before + np.where(is_left, 0, 1 + left_first * n_left[above])
     place = np.zeros(n, dtype=np.int64)
-    for sentence in range(len(start) - 1):
-        for word in range(start[sentence], start[sentence + 1]):
-            if head[word] < 0:
-                place[word] = 2 * start[sentence] - sentence
-    on_left = np.empty(n, dtype=np.int64)  # the tops of a word's left children
-    for word in order:
-        # The subtrees of left children come first, then the leaf of the word itself.
-        node = place[word]
-        n_left = 0
-        n_right = 0
-        child = first_child[word]
-        while child >= 0:
-            if child < word:
-                place[child] = node
-                node += 2 * size[child] - 1
-                on_left[n_left] = node - 1
-                n_left += 1
-            else:
-                n_right += 1
-            child = next_child[child]
-        nodes[3, node] = word
-        # Make a binary node for each child, outward from the word; the side of the child is the role of the node below.
-        done_left, done_right = 0, 0
-        top = node
-        child = first_child[word]
-        while done_left + done_right < n_left + n_right:
-            is_left = done_left < n_left and (left_first or done_right == n_right)
-            nodes[0, top] = 1 if is_left else 2
-            if is_left:
-                done_left += 1
-                node += 1
-                nodes[1, node] = on_left[n_left - done_left]
-                nodes[2, node] = top
-            else:
-                # The subtree of a right child comes after the nodes of the head so far, and before the node that joins
-                # both.
-                while child < word:
-                    child = next_child[child]
-                place[child] = node + 1
-                node += 2 * size[child]
-                nodes[1, node] = top
-                nodes[2, node] = node - 1
-                done_right += 1
-                child = next_child[child]
-            nodes[3, node] = word
-            top = node
-        nodes[0, top] = 0
+    place[levels[0]] = 2 * start[:-1] - np.arange(len(start) - 1)  # each tree has one node less than twice its words
+    for words in levels[1:]:
+        place[words] = place[head[words]] + offset[words]
+    leaf = place + on_left
+    top = place + 2 * size - 2
+
+    # A child is joined with a node of its head, whose role is the side of the child.
+    nth_left = n_left[above] - 1 - (np.arange(len(child)) - first)  # from the head outward
+    joins_left = leaf + 1 + (0 if left_first else on_right)
+    join = np.where(is_left, joins_left[above] + nth_left, top[child] + 1)
+    of_head = np.where(is_left, join, place[child]) - 1
+    nodes = np.full((4, 2 * n - (len(start) - 1)), -1, dtype=np.int64)
+    nodes[0, top] = 0
+    nodes[0, of_head] = np.where(is_left, 1, 2)
+    nodes[1:3, join] = np.where(is_left, (top[child], of_head), (of_head, top[child]))
+    nodes[3, leaf] = np.arange(n)
+    nodes[3, join] = above
     return nodes
 
 
