@@ -206,7 +206,7 @@ LINES: dict[str, tuple[int, int]] = {
     "_threads": (76, 15),  # trees and models are made without searches for garbage, which took as long as making trees
     "_scipy": (11, 1),
     "trees": (696, 279),  # and the joining of forests, which left grammar and dependency
-    "operators": (699, 314),  # tensors grouped by shape, in the place of rule by rule; numbers scaled at once
+    "operators": (640, 305),  # tensors grouped by shape, in the place of rule by rule; numbers scaled at once
     "ready": (71, 23),  # what each model is good and bad at, with figures
     "files": (1229, 375),  # settings that are gone; numbers of two bytes stay; alike vectors of words are shared
     "inference": (1698, 510),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
@@ -222,7 +222,7 @@ LINES: dict[str, tuple[int, int]] = {
     "sequence": (3305, 935),  # and tags, paths and draws of a short one; one state without an estimator
     "automata": (793, 265),
     "anchors": (522, 187),
-    "dependency": (2018, 520),  # exports for packages on top; batches without searches for garbage
+    "dependency": (1974, 516),  # exports for packages on top; batches without searches for garbage
     "graphs": (307, 102),
     "corpora": (1957, 521),  # and tables of separated values, and the raw text of CoNLL-U, which left dependency
     "reranking": (1015, 379),  # readers and writers of n-best lists came from corpora
