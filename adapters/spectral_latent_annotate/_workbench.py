@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, ModelSums, Phrase, clean
-from spectral_latent.estimation import EstimationError, Listener, silent
+from spectral_latent.estimation import EstimationError
 from spectral_latent.model import check_trees
 from spectral_latent_annotate._suggestions import Suggestion, suggest_trees
 
@@ -39,21 +39,16 @@ class Workbench:
         self,
         trees: Mapping[str, Phrase] | None = None,
         options: ConstituencyOptions | Sequence[ConstituencyOptions] | None = None,
-        *,
-        jobs: int | None = 1,
-        listener: Listener = silent,
     ) -> None:
         self.options = options
-        self.jobs = jobs
         self._trees: dict[str, Phrase] = {}
-        self._start: ConstituencyModel | None = None
         self._n_start = 0
         self._sums: ModelSums | None = None
         self._model: ConstituencyModel | None = None
         for name, tree in (trees or {}).items():
             self._trees[_checked_name(name)] = _checked_tree(tree)
         if self._trees:
-            self.renew(listener=listener)
+            self.renew()
 
     @property
     def trees(self) -> Mapping[str, Phrase]:
@@ -89,17 +84,12 @@ class Workbench:
         Raises KeyError if no tree has this name."""
         self._count([self._trees.pop(name)], -1.0)
 
-    def renew(self, *, listener: Listener = silent) -> None:
-        """Train a new start on the present trees; without trees there is none."""
-        trees = self._trees.values()
-        self._begin(ConstituencyModel.train(trees, self.options, jobs=self.jobs, listener=listener) if trees else None)
-
-    def _begin(self, start: ConstituencyModel | None) -> None:
-        """Take a start, and count all trees under it."""
-        self._start, self._model = start, None
-        self._n_start = len(self._trees)
-        self._sums = None if start is None else ModelSums(start)
+    def renew(self) -> None:
+        """Train a new start on the present trees, and count all of them under it; without trees there is none."""
         trees = list(self._trees.values())
+        self._model = None
+        self._n_start = len(trees)
+        self._sums = ModelSums(ConstituencyModel.train(trees, self.options)) if trees else None
         for first in range(0, len(trees), _AT_ONCE):
             self._count(trees[first : first + _AT_ONCE], 1.0)
 
