@@ -95,8 +95,8 @@ def _descriptions(file: str) -> tuple[dict[str, Any], dict[str, str]]:
             summary = {name: _text(value) for name, value in own.items()}
         else:
             model = make_model(arrays, settings)
-            own = {**model.description, "fingerprint": model.fingerprint}
-            summary = {**model.summary, "fingerprint": model.fingerprint}
+            own, summary = model.description, model.summary
+            facts = {"fingerprint": model.fingerprint, **facts}
     further = {**facts, **record, **about}
     return {**own, **further}, summary | {name: _text(value) for name, value in further.items()}
 

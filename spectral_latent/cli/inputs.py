@@ -45,10 +45,10 @@ def _advice(kind: str) -> str:
 
 def record_of(file: str) -> dict[str, Any] | None:
     """Read the record in a model file; None for the file of a model that was saved in Python."""
-    from spectral_latent.files import ModelFileError, load_model
+    from spectral_latent.files import ModelFileError, open_model
 
-    _, settings = load_model(file)
-    record = settings.get("record")
+    with open_model(file) as (_, settings):
+        record = settings.get("record")
     if not isinstance(record, dict | None):
         raise ModelFileError(f"{file}: the record of training is damaged; train the model again")
     return record

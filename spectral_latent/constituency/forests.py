@@ -330,7 +330,7 @@ def _add_word(
     """Append the items of a word: one with one edge for each symbol with its chain that has a leaf rule (R, 2)."""
     for k in range(rows.start[chain], rows.start[chain + 1]) if chain >= 0 else range(0):
         rule = _leaf_rule(leaf_rules, rows.symbols[k], word)
-        if rule >= 0:
+        if rule >= 0:  # the symbol emits the word
             items = with_room(items, n_items)
             edges = with_room(edges, n_edges)
             edges[n_edges, 0] = rule
