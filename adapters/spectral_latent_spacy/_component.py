@@ -63,14 +63,14 @@ class Component(Pipe):
     The file of the model is read when the component first needs it.  A saved pipeline includes the model, and does not
     need the file.
 
-    path: the file of the model, or the name of a ready model.
+    model: the file of the model, or the name of a ready model.
     models: the classes of the models that a component may have."""
 
     models: ClassVar[tuple[type[StoredModel], ...]]
 
-    def __init__(self, name: str, path: str) -> None:
+    def __init__(self, nlp: Language, name: str, model: str) -> None:
         self.name = name
-        self.path = path
+        self.path = model
         self._model: Any = None
 
     @property
@@ -169,6 +169,15 @@ _ROOT = "ROOT"  # the names that spaCy has for the relations of roots and of whi
 _OTHER = "dep"
 
 
+@Language.factory(
+    "spectral_dependency",
+    default_config={"model": "en-ud"},
+    assigns=["token.head", "token.dep", "token.pos", "token.tag", "token.lemma", "token.morph"],
+    default_score_weights={
+        **{"dep_uas": 0.5, "dep_las": 0.5, "dep_las_per_type": None},
+        **{"tag_acc": 0.0, "pos_acc": 0.0, "lemma_acc": 0.0, "morph_acc": 0.0, "morph_per_feat": None},
+    },
+)
 class SpectralDependency(Component):
     """A dependency parser: `token.head` and `token.dep_`, and what its model finds where earlier components found
     nothing: `token.pos_`, `token.tag_`, `token.lemma_` and `token.morph`.
@@ -266,19 +275,11 @@ def _attach(doc: Doc, heads: list[int], relations: list[str]) -> None:
 
 
 @Language.factory(
-    "spectral_dependency",
-    default_config={"model": "en-ud"},
-    assigns=["token.head", "token.dep", "token.pos", "token.tag", "token.lemma", "token.morph"],
-    default_score_weights={
-        **{"dep_uas": 0.5, "dep_las": 0.5, "dep_las_per_type": None},
-        **{"tag_acc": 0.0, "pos_acc": 0.0, "lemma_acc": 0.0, "morph_acc": 0.0, "morph_per_feat": None},
-    },
+    "spectral_tagger",
+    default_config={"model": ""},
+    assigns=["token.tag", "token.pos"],
+    default_score_weights={"tag_acc": 0.5, "pos_acc": 0.5},
 )
-def _make_dependency(nlp: Language, name: str, model: str) -> SpectralDependency:
-    """Make the component."""
-    return SpectralDependency(name, model)
-
-
 class SpectralTagger(Component):
     """A tagger: it sets `token.pos_` if all its tags are universal parts of speech, else `token.tag_`.
 
@@ -321,14 +322,3 @@ class SpectralTagger(Component):
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """Compute the accuracy of the tags that the model finds: `pos_acc` if they are universal, else `tag_acc`."""
         return score_tags(examples, self._attribute.removesuffix("_"))
-
-
-@Language.factory(
-    "spectral_tagger",
-    default_config={"model": ""},
-    assigns=["token.tag", "token.pos"],
-    default_score_weights={"tag_acc": 0.5, "pos_acc": 0.5},
-)
-def _make_tagger(nlp: Language, name: str, model: str) -> SpectralTagger:
-    """Make the component."""
-    return SpectralTagger(name, model)

@@ -252,6 +252,15 @@ def _of_token(getter: Any) -> Any:
 register_attributes()
 
 
+@Language.factory(
+    "spectral_constituency",
+    default_config={"model": "en"},
+    assigns=["token.tag", *(f"{owner}._.{name}" for owner in ("span", "token") for name in _GETTERS)],
+    default_score_weights={
+        **{"constituents_f": 1.0, "constituents_p": 0.0, "constituents_r": 0.0, "constituents_per_type": None},
+        "tag_acc": 0.0,
+    },
+)
 class SpectralConstituency(Component):
     """A constituency parser: it sets the attributes listed in this module, and the tags of untagged words.
 
@@ -300,17 +309,3 @@ class SpectralConstituency(Component):
 def _has_phrases(doc: Doc) -> bool:
     """Tell whether a document has phrases to compare."""
     return "constituents" in doc.spans or bool(_keys(doc))
-
-
-@Language.factory(
-    "spectral_constituency",
-    default_config={"model": "en"},
-    assigns=["token.tag", *(f"{owner}._.{name}" for owner in ("span", "token") for name in _GETTERS)],
-    default_score_weights={
-        **{"constituents_f": 1.0, "constituents_p": 0.0, "constituents_r": 0.0, "constituents_per_type": None},
-        "tag_acc": 0.0,
-    },
-)
-def _make_constituency(nlp: Language, name: str, model: str) -> SpectralConstituency:
-    """Make the component."""
-    return SpectralConstituency(name, model)
