@@ -2,9 +2,15 @@
 
 from spectral_latent.corpora._nltk import phrase_from_nltk, phrases_from_nltk
 from spectral_latent.corpora.brackets import Markup, parse_brackets, parse_partial, raw_trees
-from spectral_latent.corpora.conllu import parse_conllu, parse_partial_conllu, to_conllu
+from spectral_latent.corpora.conllu import (
+    DividedText,
+    divided_texts,
+    has_text,
+    parse_conllu,
+    parse_partial_conllu,
+    to_conllu,
+)
 from spectral_latent.corpora.formats import Format, Guess, sniff_format
-from spectral_latent.corpora.raw_text import DividedText, divided_texts, has_text
 from spectral_latent.corpora.rows import parse_table
 from spectral_latent.corpora.sources import constituency_trees, dependency_trees
 from spectral_latent.corpora.tagged import (

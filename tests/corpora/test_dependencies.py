@@ -22,8 +22,7 @@ from spectral_latent.corpora import (
     to_conllu,
 )
 from spectral_latent.corpora import sentences as sentences_of
-from spectral_latent.corpora.conllu import parse_with_lines
-from spectral_latent.corpora.raw_text import has_text
+from spectral_latent.corpora.conllu import has_text, parse_with_lines
 from spectral_latent.corpora.sources import entries_of_text, in_conllu
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.tokenisation import Token
