@@ -222,7 +222,7 @@ LINES: dict[str, tuple[int, int]] = {
     "sequence": (3305, 935),  # and tags, paths and draws of a short one; one state without an estimator
     "automata": (793, 265),
     "anchors": (522, 187),
-    "dependency": (1974, 516),  # exports for packages on top; batches without searches for garbage
+    "dependency": (1969, 515),  # exports for packages on top; batches without searches for garbage
     "graphs": (307, 102),
     "corpora": (1955, 520),  # and tables of separated values, and the raw text of CoNLL-U, which left dependency
     "reranking": (1015, 379),  # readers and writers of n-best lists came from corpora

@@ -31,7 +31,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import compiled
 from spectral_latent.dependency.conversion import require_heads
 from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.tree import DependencySentence
@@ -160,40 +159,35 @@ def _hashes_of_word(word: str) -> tuple[int, ...]:
     return tuple(map(hash_name, (word, lower, repr(signatures(word)[0]), lower[-3:], lower[:3])))
 
 
-@compiled
-def _near(start: IntArray, sentence: IntArray, head: IntArray, g: IntArray, d: IntArray) -> IntArray:
-    """Find the words that are likely to be near arcs, (n, 9), as `_NEAR` names them; -1 for the root, -2 for none.
+def _near(head: IntArray, g: IntArray, d: IntArray) -> IntArray:
+    """Find the words that are likely to be near arcs, (9, n), as `_NEAR` names them; -1 for the root, -2 for none.
 
-    start: (T + 1,) the first word of each sentence.
-    sentence: (n,) the sentence of each arc.
     head: (N,) the likeliest head of each word; -1 for the root, -2 for none.
     g, d: (n,) the head, -1 for the root, and the dependant of each arc."""
-    near = np.full((len(g), 9), -2)
-    for arc in range(len(g)):
-        governor, word = g[arc], d[arc]
-        if governor >= 0:
-            near[arc, 0] = head[governor]
-        near[arc, 1] = head[word]
-        if head[word] >= 0:
-            near[arc, 8] = head[head[word]]
-        for k in range(start[sentence[arc]], start[sentence[arc] + 1]):
-            if head[k] == word:
-                if k < word and near[arc, 2] < 0:
-                    near[arc, 2] = k
-                if k > word:
-                    near[arc, 3] = k
-            if governor < 0 or head[k] != governor or k == word:
-                continue
-            # Of the siblings on the same side, take the nearest one towards the head, and the nearest one beyond.
-            if (k < governor) == (word < governor):
-                column = 4 if (k - word) * (governor - word) > 0 else 5
-                if near[arc, column] < 0 or abs(k - word) < abs(near[arc, column] - word):
-                    near[arc, column] = k
-            if k < governor and near[arc, 6] < 0:
-                near[arc, 6] = k
-            if k > governor:
-                near[arc, 7] = k
-    return near
+    children = np.argsort(head, kind="stable")  # of the root, of the first word, and so on
+    parent = head[children]
+
+    def child(place: IntArray, of: IntArray) -> IntArray:
+        """Look up children (n,), if they are of the given words."""
+        is_child = np.append(parent, -3)[place] == of  # a place before the first, or after the last, is of no child
+        return np.where(is_child & (of >= 0), np.append(children, 0)[place], -2)
+
+    first, last = np.searchsorted(parent, d, "left"), np.searchsorted(parent, d, "right") - 1
+    start, end = np.searchsorted(parent, g, "left"), np.searchsorted(parent, g, "right") - 1
+    head_of = np.append(head, [-2, -2])  # also of the root, and of no word
+    # Among the children of the head, the dependant itself may have a place.
+    place = np.searchsorted(parent * len(head) + children, g * len(head) + d)
+    before, after = child(place - 1, g), child(place + (head[d] == g), g)
+    inner, outer = np.where(d < g, [after, before], [before, after])
+    left, right = (child(at + (child(at, g) == d) * step, g) for at, step in ((start, 1), (end, -1)))
+    found = np.stack(
+        [head_of[g], head[d], child(first, d), child(last, d), inner, outer, left, right, head_of[head[d]]]
+    )
+    # Children of the dependant and of the head, and inner siblings, stand on the side that their names say.
+    sides = ((2, found[2] < d), (3, found[3] > d), (4, (inner < g) == (d < g)), (6, left < g), (7, right > g))
+    for row, is_there in sides:
+        found[row, ~is_there] = -2
+    return found
 
 
 def _between(tag: HashArray, g: IntArray, d: IntArray) -> HashArray:
@@ -258,7 +252,7 @@ def arc_columns(
             if of_head in names:
                 near_head = padded[g + shift[arcs.sentence] + int(step or 0)]
                 columns[of_head] = np.where(g < 0, np.uint64(_ROOT), near_head)
-    places = _near(start, arcs.sentence, head, g, d).T
+    places = _near(head, g, d)
     for kind in _KINDS:
         atom = np.append(atoms[kind], np.array([0, _ROOT], dtype=np.uint64))
         for near, at in zip(_NEAR, places, strict=True):

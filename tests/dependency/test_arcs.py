@@ -21,7 +21,6 @@ from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import score_attachments
 from spectral_latent.lexicon.choices import JudgeOptions
 from spectral_latent.model.parts import Parts
-from spectral_latent.trees import IntArray
 from tests.dependency.test_model import TREES, random_treebank, read
 from tests.dependency.trees import random_tree
 
@@ -75,8 +74,7 @@ def test_likely_neighbours_are_those_of_the_likeliest_heads(seed: int, n: int) -
     heads = list(random_tree(rng, n))
     arcs = [(g, d) for d in range(1, n + 1) for g in range(n + 1) if g != d]
     g, d = np.array(arcs).T - 1
-    start: IntArray = np.array([0, n])
-    found = _near(start, np.zeros_like(g), np.array(heads) - 1, g, d)
+    found = _near(np.array(heads) - 1, g, d).T
     for row, (governor, word) in zip(found.tolist(), arcs, strict=True):
         assert dict(zip(_NEAR, row, strict=True)) == near_by_hand(heads, governor, word)
 
