@@ -29,7 +29,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
-from spectral_latent.estimation import EM, STARTS, Estimator, EstimatorOptions, n_near
+from spectral_latent.estimation import EM, Estimator, EstimatorOptions, n_near
 from spectral_latent.sequence import (
     Alphabet,
     GaussianLearner,
@@ -274,7 +274,7 @@ class SpectralHMM(MarkovEstimator):
         n_components: int = 1,
         estimator: Literal["spectral", "em", "moments-em", "anchors"] = "moments-em",
         *,
-        n_init: int = STARTS,
+        n_init: int = 20,
         tol: float = 2e-5,
         n_iter: int = 1000,
         categories: ArrayLike | None = None,
@@ -516,7 +516,7 @@ class SpectralGaussianHMM(MarkovEstimator):
         covariance_type: Literal["diag", "full"] = "diag",
         *,
         estimator: Literal["moments-em", "moments"] = "moments-em",
-        n_init: int = STARTS,
+        n_init: int = 10,
         min_covar: float = 1e-3,
         tol: float = 2e-5,
         n_iter: int = 1000,

@@ -14,7 +14,6 @@ import numpy as np
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
 from spectral_latent.automata.hankel import Counted, Factorisation, Hankel, counts_of, frequent_strings
 from spectral_latent.automata.probabilistic import Strings, climb, draw_automaton, log_likelihood, smooth
-from spectral_latent.estimation.starts import STARTS
 from spectral_latent.trees import FloatArray
 
 _log = logging.getLogger(__name__)
@@ -66,7 +65,7 @@ class AutomatonOptions(Options):
     floor: Annotated[float, Above(0.0), Below(1.0)] = 0.01
     estimator: AutomatonEstimator = "spectral"
     seed: Annotated[int, AtLeast(0)] = 0
-    random_starts: Annotated[int, AtLeast(1)] = STARTS
+    random_starts: Annotated[int, AtLeast(1)] = 10
 
 
 class Trial(NamedTuple):

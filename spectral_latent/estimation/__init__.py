@@ -42,13 +42,12 @@ from spectral_latent.estimation._treebank import (
 )
 from spectral_latent.estimation.progress import EstimationError, Listener, Progress, shown, silent
 from spectral_latent.estimation.ranks import find_ranks
-from spectral_latent.estimation.starts import STARTS, n_near
+from spectral_latent.estimation.starts import n_near
 
 __all__ = [
     "EM",
     "ESTIMATORS",
     "SHARD_NODES",
-    "STARTS",
     "Anchors",
     "Clusters",
     "Columns",

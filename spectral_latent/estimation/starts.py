@@ -1,9 +1,9 @@
 """Climb by EM from several starts together, and keep the best of them.
 
 EM ends in a local optimum.  That of a single start may be hundreds of nats below those of others, whether the start is
-drawn at random or recovered from moments.  Therefore starts run together, ten iterations at a time.  A start is given
-up if twice what it has just gained would not bring it to the best one.  The objective of EM alone decides; if there is
-a judge, such as the likelihood of held-out data, the judge decides when a start ends, and which one is kept.
+drawn at random or recovered from moments.  Therefore starts run together, in rounds of 1, 2, 3 and up to 6 iterations.
+After each, a start is given up if 2.5 times its last gain would not bring it to the best one.  A judge, such as the
+likelihood of held-out data, is asked every ten iterations, and decides when a start ends, and which one is kept.
 
 Each iteration moves beyond the parameters that EM finds, further each time, as long as the objective rises: adaptive
 overrelaxed EM (Salakhutdinov and Roweis 2003), which needs a half or a third of the iterations.
@@ -20,9 +20,9 @@ from spectral_latent._compiled import TINY
 from spectral_latent.estimation.progress import Listener, Progress, silent
 from spectral_latent.trees import FloatArray
 
-STARTS = 10  # random starts, if nobody asks for another number
-_ROUND = 10  # iterations, after which starts are compared
-_AHEAD = 2.0  # times what a start gained in a round, it may yet gain
+_ROUND = 6  # the most iterations after which starts are compared
+_JUDGED = 10  # iterations after which a judge compares them
+_AHEAD = 2.5  # times what a start gained in a round, it may yet gain
 _PATIENCE = 3  # rounds that a judge finds worse than an earlier one, before a start ends
 _STRIDE = 1.3  # the factor by which the steps of EM grow
 _LARGEST = 300.0  # of the logarithm of a number before it is normalised
@@ -161,13 +161,14 @@ def climb_together(
         ascent.look(judge)
     going = [ascent for ascent in ascents if not ascent.has_ended]
     n_done = max(ascent.n_iterations for ascent in ascents)
+    size = 0
     while going and n_done < iterations:
-        further = min(_ROUND, iterations - n_done)
-        n_done += further
+        size = min(size + 1, _ROUND) if judge is None else _JUDGED
+        n_done = min(n_done + size, iterations)
         hopes = []  # the objectives that starts may yet come to
         for ascent in going:
             before = ascent.objective[-1]
-            ascent.climb(further, least)
+            ascent.climb(n_done - ascent.n_iterations, least)
             ascent.look(judge)
             hopes.append(ascent.objective[-1] + _AHEAD * (ascent.objective[-1] - before))
         most = max(ascent.objective[-1] for ascent in ascents)

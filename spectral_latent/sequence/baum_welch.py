@@ -279,9 +279,8 @@ def _expected_of_part(sequences: Sequences, model: _Parameters) -> ChainCounts:
     before = np.flatnonzero(~sequences.is_last)
     pairs = (forward[before].T @ ahead[before + 1]) * model.step
     posterior = np.multiply(forward, behind, out=forward)
-    of_terminal = scipy.sparse.csr_array(
-        (np.ones(n), (sequences.terminal, np.arange(n))), shape=(len(model.emission), n)
-    )
+    ones = np.ones(n), sequences.terminal, np.arange(n + 1)  # a column for each position
+    of_terminal = scipy.sparse.csc_array(ones, shape=(len(model.emission), n))
     first, last = sequences.start[:-1], sequences.start[1:] - 1
     begins, ends = posterior[first].sum(axis=0), posterior[last].sum(axis=0)
     log_likelihood = -np.inf if np.isneginf(log).any() else float(sequences.weight @ log)

@@ -12,7 +12,6 @@ from typing import Annotated, ClassVar
 from spectral_latent._names import PresetName
 from spectral_latent._options import AtLeast, AtMost, Below, Options, of_preset
 from spectral_latent.estimation import EM, Anchors, Clusters, Decomposition, Estimator, ProjectionOptions, Spectral
-from spectral_latent.estimation.starts import STARTS
 from spectral_latent.lexicon import JudgeOptions, LexiconOptions
 
 
@@ -72,7 +71,7 @@ class HMMOptions(Options):
     choose_states: bool = True
     back_off: Annotated[float, AtLeast(1e-9), AtMost(1e9)] = 1.0
     floor: Annotated[float, AtLeast(0.0), Below(1.0)] | None = None
-    random_starts: Annotated[int, AtLeast(0)] = STARTS
+    random_starts: Annotated[int, AtLeast(0)] = 20
     ends: bool = True
     prior: bool = True
 
