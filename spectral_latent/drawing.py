@@ -1,4 +1,4 @@
-"""Draw trees and arcs as SVG, and write scores, tags and posteriors as HTML, for notebooks and browsers.
+"""Draw trees and arcs as SVG, and write them as HTML with their scores, for notebooks and browsers.
 
 In a page, lines and letters have the colour of the text around the picture.  A picture in a file of its own has the
 light or dark colours that the reader has chosen.  Every picture has a text with the same content, for screen readers.
@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["Html", "arcs_svg", "captioned_html", "escaped", "readable", "tagged_html", "tree_svg"]
+__all__ = ["arcs_svg", "captioned_html", "escaped", "tree_svg"]
 
 _LETTER = 8.0  # width of a letter of 14 pixels; wide letters, such as those of Chinese, have twice this width
 _GAP = 14.0  # between two words
@@ -29,25 +29,16 @@ def _width(text: str) -> float:
     return _LETTER * sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
-def readable(text: str) -> str:
-    """Replace control characters and halves of surrogate pairs, which XML cannot hold, by �.
-
-    >>> readable("a" + chr(7))
-    'a�'
-    """
-    letters = (
-        "\ufffd" if unicodedata.category(letter) in _NOT_XML or letter in "\ufffe\uffff" else letter for letter in text
-    )
-    return "".join(letters)
-
-
 def escaped(text: str) -> str:
-    """Write a text for XML and HTML, without what XML cannot hold.
+    """Write a text for XML and HTML; � stands for control characters and halves of surrogate pairs, which XML lacks.
 
     >>> escaped("<b> & " + chr(7))
     '&lt;b&gt; &amp; �'
     """
-    return escape(readable(text))
+    letters = (
+        "\ufffd" if unicodedata.category(letter) in _NOT_XML or letter in "\ufffe\uffff" else letter for letter in text
+    )
+    return escape("".join(letters))
 
 
 def _text(x: float, y: float, text: str, small: bool = False) -> str:
@@ -177,21 +168,7 @@ def arcs_svg(words: Sequence[str], tags: Sequence[str], heads: Sequence[int], re
     return _picture(end, base + 2 * _LINE + 10, title, parts)
 
 
-_TAGS_STYLE = ".sl-tags{line-height:2.6;ruby-position:under;word-spacing:.3em}.sl-tags rt{font-size:.75em}"
-
-
-class Html(str):
-    """A piece of HTML, which notebooks render.
-
-    >>> Html("<b>dogs</b>")._repr_html_()
-    '<b>dogs</b>'
-    """
-
-    def _repr_html_(self) -> str:
-        return str(self)
-
-
-def captioned_html(drawings: Iterable[tuple[str, str]]) -> Html:
+def captioned_html(drawings: Iterable[tuple[str, str]]) -> str:
     """Put drawings one below the other, each under its caption.
 
     drawings: pairs of a caption and a drawing as SVG.
@@ -201,15 +178,4 @@ def captioned_html(drawings: Iterable[tuple[str, str]]) -> Html:
     """
     # A drawing that is wider than the screen scrolls by itself, also by keyboard.
     region = '<p>{0}</p><div style="overflow-x:auto" role="region" aria-label="{0}" tabindex="0">{1}</div>'
-    return Html("".join(region.format(escaped(caption), svg) for caption, svg in drawings))
-
-
-def tagged_html(words: Sequence[str], tags: Sequence[str]) -> Html:
-    """Write the words of a sentence with the tag of each below it.
-
-    >>> tagged_html(["dogs"], ["NNS"])  # doctest: +ELLIPSIS
-    '<style>...</style><p class="sl-tags"><ruby>dogs<rt>NNS</rt></ruby></p>'
-    """
-    pairs = zip(words, tags, strict=True)
-    shown = " ".join(f"<ruby>{escaped(word)}<rt>{escaped(tag)}</rt></ruby>" for word, tag in pairs)
-    return Html(f'<style>{_TAGS_STYLE}</style><p class="sl-tags">{shown}</p>')
+    return "".join(region.format(escaped(caption), svg) for caption, svg in drawings)

@@ -193,7 +193,7 @@ VERBS = {
     "sizes",
     "parse",
 }
-N_TYPES = 352
+N_TYPES = 350
 N_FILES = 199
 LINES: dict[str, tuple[int, int]] = {
     "spectral_latent": (75, 6),
@@ -211,7 +211,7 @@ LINES: dict[str, tuple[int, int]] = {
     "files": (1229, 375),  # settings that are gone; numbers of two bytes stay; alike vectors of words are shared
     "inference": (1698, 510),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
     "estimation": (2403, 817),  # ends of starts; how many trees would show more states; priors of rules without a loop
-    "drawing": (155, 60),
+    "drawing": (136, 45),
     "inspection": (333, 157),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (84, 12),
     "tokenisation": (229, 50),  # patterns that are compiled when text comes
@@ -231,7 +231,7 @@ LINES: dict[str, tuple[int, int]] = {
     "cli": (2833, 466),  # exports for packages on top, training of kinds that they add, facts of ready models
     "__main__": (4, 1),
     "spectral_latent_annotate": (1638, 431),  # names imported on use; several files to suggest from
-    "spectral_latent_nltk": (766, 356),  # conversions of the objects of NLTK came from corpora
+    "spectral_latent_nltk": (759, 354),  # conversions of the objects of NLTK came from corpora
     "spectral_latent_sklearn": (599, 171),  # and groups of rows, so that searches keep sequences whole
     "spectral_latent_spacy": (505, 141),
     "spectral_latent_text": (781, 143),  # short text by Python itself; settings for features, at a quarter of the cost

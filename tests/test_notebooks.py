@@ -1,4 +1,4 @@
-"""Notebooks show parses with their scores, and tagged sentences."""
+"""Notebooks show parses with their scores."""
 
 import copy
 import pickle
@@ -6,23 +6,20 @@ import pickle
 import pytest
 from nltk.tree import Tree
 
-from spectral_latent import ConstituencyModel, DependencyModel, EstimatorOptions, LatentTagger
+from spectral_latent import ConstituencyModel, DependencyModel
 from spectral_latent.constituency import Phrase
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking import Candidate, NBest
-from spectral_latent.sequence import TaggerOptions
-from spectral_latent_nltk import LatentHMMTagger, SpectralDependencyParser, SpectralParser
+from spectral_latent_nltk import SpectralDependencyParser, SpectralParser
 from tests.cli.pages import Page
 from tests.toy import toy_treebank
 
 WORDS = ["the", "dog", "saw", "a", "cat", "in", "the", "garden"]
-TAGGER = TaggerOptions(estimator=EstimatorOptions("clustering", n_states=2))
 HOSTILE = "</td><script>alert(1)</script>"
 
 
 TREES = toy_treebank(60)
 WORD_ROWS = [list(tree.words()) for tree in TREES]
-TAGGED = [[(word, word[-1]) for word in words] for words in WORD_ROWS]
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +35,6 @@ def dependency_parser() -> DependencyModel:
     )
 
 
-@pytest.fixture(scope="module")
-def tagger() -> LatentHMMTagger:
-    return LatentHMMTagger(LatentTagger.train(TAGGED, TAGGER))
-
-
 def test_parses_are_drawn_with_their_scores(parser: ConstituencyModel, dependency_parser: DependencyModel) -> None:
     for parses in (parser.parse_nbest(WORDS, 3), dependency_parser.parse_nbest(DependencySentence.of(WORDS), 3)):
         page = Page(parses._repr_html_())
@@ -56,18 +48,16 @@ def test_parses_are_drawn_with_their_scores(parser: ConstituencyModel, dependenc
         _ = unscored.shares
 
 
-def test_hostile_words_are_text(parser: ConstituencyModel, tagger: LatentHMMTagger) -> None:
+def test_hostile_words_are_text(parser: ConstituencyModel) -> None:
     words = ["the", HOSTILE, "saw", "a", "cat"]
     candidates = NBest.of([Candidate(Phrase("X", (Phrase("<b>", (HOSTILE,)),)), -1.0)])
-    for shown in (parser.parse_nbest(words, 2), candidates, tagger.tag(words)):
+    for shown in (parser.parse_nbest(words, 2), candidates):
         page = Page(shown._repr_html_())
         assert (page.wrong, page.open, page.all("script")) == ([], [], [])
         assert any(HOSTILE in text for texts in page.texts.values() for text in texts)
 
 
-def test_results_in_nltk_draw_themselves(
-    parser: ConstituencyModel, dependency_parser: DependencyModel, tagger: LatentHMMTagger
-) -> None:
+def test_results_in_nltk_draw_themselves(parser: ConstituencyModel, dependency_parser: DependencyModel) -> None:
     assert SpectralParser(parser)._repr_html_() == parser._repr_html_()
     tree = SpectralParser(parser).parse_one(WORDS)
     assert tree._repr_svg_() == parser.parse(WORDS)._repr_svg_()
@@ -75,6 +65,3 @@ def test_results_in_nltk_draw_themselves(
     assert tree._repr_svg_() is None
     graph = SpectralDependencyParser(dependency_parser).parse_one(WORDS)
     assert graph._repr_svg_() == dependency_parser.parse(DependencySentence.of(WORDS))._repr_svg_()
-    (pairs,) = tagger.tag_sents([WORDS])
-    page = Page(pairs._repr_html_())
-    assert list(zip(page.texts["ruby"], page.texts["rt"], strict=True)) == pairs == tagger.tag(WORDS)

@@ -15,7 +15,6 @@ from nltk.parse.api import ParserI
 from nltk.tag.sequential import SequentialBackoffTagger
 
 from spectral_latent import constituency, dependency, load
-from spectral_latent.drawing import Html, tagged_html
 from spectral_latent.files import ModelFileError
 from spectral_latent.model import Surprisal, Unit, check_words
 from spectral_latent.reranking import Reranker
@@ -32,14 +31,6 @@ def choose_options(of_preset: Callable[[Any], Any], preset: str | None, options:
     if isinstance(options, Sequence):
         return [choose_options(of_preset, None, each, n_states) for each in options]
     return replace(options, estimator=options.estimator.with_settings(n_states=n_states))
-
-
-class TaggedSentence(list[tuple[str, Any]]):
-    """The tokens of a sentence with their tags: a list that notebooks show with each tag below its token."""
-
-    def _repr_html_(self) -> Html:
-        """Write the tokens with their tags, for notebooks."""
-        return tagged_html([token for token, _ in self], [str(tag) for _, tag in self])
 
 
 Tag = Hashable
@@ -279,4 +270,4 @@ class TaggerAdapter(ModelAdapter, SequentialBackoffTagger):
     def _tagged(self, sentences: Iterator[list[str]]) -> Iterator[list[tuple[str, Any]]]:
         while chunk := list(islice(sentences, _CHUNK)):
             for tokens, tags in zip(chunk, self._tags_of(chunk), strict=True):
-                yield TaggedSentence(zip(tokens, tags, strict=True))
+                yield list(zip(tokens, tags, strict=True))

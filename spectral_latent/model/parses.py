@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar, get_args
 
 import numpy as np
 
-from spectral_latent.drawing import Html, captioned_html
+from spectral_latent.drawing import captioned_html
 
 
 class Named(Protocol):
@@ -227,7 +227,7 @@ class Parses(list[Parse[Tree]]):
         shares: list[float] = np.exp(log - np.logaddexp.reduce(log)).tolist()
         return shares
 
-    def _repr_html_(self) -> Html:
+    def _repr_html_(self) -> str:
         """Draw the parses, for notebooks."""
         return captioned_html(self.drawings)
 

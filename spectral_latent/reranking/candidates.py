@@ -13,7 +13,7 @@ from spectral_latent.constituency import ConstituencyModel, Phrase
 from spectral_latent.constituency.cleaning import clean_together, tagged_words
 from spectral_latent.constituency.tree import FlatPhrases
 from spectral_latent.dependency import DependencyModel, DependencySentence
-from spectral_latent.drawing import Html, captioned_html
+from spectral_latent.drawing import captioned_html
 from spectral_latent.model import Parse, check_kind
 from spectral_latent.model.parts import jackknife
 
@@ -119,7 +119,7 @@ class NBest:
     def __len__(self) -> int:
         return len(self.candidates)
 
-    def _repr_html_(self) -> Html:
+    def _repr_html_(self) -> str:
         """Draw the candidates with their scores, for notebooks."""
         return captioned_html(
             (f"Tree {rank}: {', '.join(f'{score:.2f}' for score in candidate.scores) or 'no score'}", svg)
