@@ -11,7 +11,6 @@ from hashlib import blake2b
 from inspect import signature
 from itertools import tee
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
@@ -75,8 +74,7 @@ class Run:
     @property
     def learner(self) -> Any:
         """The class of the model, with its function `train`."""
-        found = find_kind(self.model)
-        assert found is not None
+        found: Any = find_kind(self.model)
         return found.cls
 
     def _weighted(self, read: _Read[_T], weights: Sequence[float]) -> Iterator[tuple[_T, float]]:
@@ -113,6 +111,8 @@ class Run:
             self._line = ProgressLine()
         self._tell_changes()
         if progress.lowered:
+            from statistics import median
+
             self.end()
             lowered = counted(len(progress.lowered), "symbol")
             message(f"Fewer states for {lowered}, whose further singular values are too small")
