@@ -213,14 +213,14 @@ LINES: dict[str, tuple[int, int]] = {
     "estimation": (2403, 817),  # ends of starts; how many trees would show more states; priors of rules without a loop
     "drawing": (136, 45),
     "inspection": (333, 157),  # and the tables and pictures of anchor models, which left `anchors`
-    "plotting": (84, 12),
+    "plotting": (77, 12),
     "tokenisation": (229, 50),  # patterns that are compiled when text comes
     "model": (1172, 520),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
     "lexicon": (1321, 437),  # signatures are counted by NumPy, and listed when an unseen word comes; relatives by NumPy
     "grammar": (1976, 529),  # prefixes of a short sentence are a block of Python
     "constituency": (2712, 837),  # exports for packages on top; presets that are made when one is asked for
-    "sequence": (3305, 935),  # and tags, paths and draws of a short one; one state without an estimator
-    "automata": (793, 265),
+    "sequence": (3303, 935),  # and tags, paths and draws of a short one; one state without an estimator
+    "automata": (792, 265),
     "anchors": (522, 187),
     "dependency": (1969, 515),  # exports for packages on top; batches without searches for garbage
     "graphs": (307, 102),
