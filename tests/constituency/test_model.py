@@ -154,3 +154,11 @@ def test_a_tree_with_a_tag_that_a_word_never_had_is_marked() -> None:
     assert "impossible" in parses.drawings[0][0]
     assert model.score([swapped.tree]).sign.tolist() == [0]
     assert not model.parse(["a", "b"]).is_impossible
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_progress_names_the_grammar_if_there_are_several(n: int, trees: list[Phrase]) -> None:
+    options = ConstituencyOptions(EstimatorOptions("clusters-em", n_states=2, iterations=1))
+    stages: list[str] = []
+    ConstituencyModel.train(trees, [options] * n, listener=lambda progress: stages.append(progress.stage))
+    assert {stage.rpartition(", ")[0] for stage in stages} == ({"grammar 1 of 2", "grammar 2 of 2"} if n > 1 else {""})

@@ -62,6 +62,22 @@ def test_content_words_are_counted_in_both() -> None:
     assert set(score_columns([], []).values()) == {0.0}
 
 
+@pytest.mark.parametrize("split", range(4))
+def test_a_head_that_is_no_gold_word_is_wrong(split: int) -> None:
+    """All words depend on one, which is found as two."""
+    forms = ["a", "b", "c", "d"]
+    forms[split] = "xy"
+    found = [*forms[:split], "x", "y", *forms[split + 1 :]]
+    gold, wrong = (
+        DependencySentence.of(words).with_heads(
+            tuple(0 if at == split else split + 1 for at in range(len(words))), ("dep",) * len(words)
+        )
+        for words in (forms, found)
+    )
+    assert score_columns([gold], [wrong])["uas"] == 0.0
+    assert score_columns([gold], [gold])["uas"] == 100.0
+
+
 @given(st.text("ab", min_size=1, max_size=12), st.data())
 def test_words_that_are_tokens_are_the_same_in_the_same_places(text: str, data: st.DataObject) -> None:
     divided = []
