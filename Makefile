@@ -151,7 +151,7 @@ dist-bare: $(INSTALLED)
 # Tests of the wheel outside the checkout, in an environment of its own with the newest versions that PyPI has.
 test-wheel: dist
 	$(PYTHON) -m venv --clear $(VENV)/wheel
-	$(VENV)/wheel/bin/$(INSTALL) "$$(ls dist/*.whl)[annotate,pages,pictures,sklearn,spacy]"
+	$(VENV)/wheel/bin/$(INSTALL) "$$(ls dist/*.whl)[annotate,pictures,sklearn,spacy]"
 	rm -rf $(OUTSIDE) && mkdir $(OUTSIDE) && cp -r benchmarks tests docs README.md pyproject.toml $(OUTSIDE)
 	cd $(OUTSIDE) && ../wheel/bin/python tests/smoke.py && ../wheel/bin/spectral-latent demo --quiet
 	$(VENV)/wheel/bin/$(INSTALL) hypothesis psutil pytest skops
