@@ -40,7 +40,7 @@ class CommandGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command; the error for one that does not exist names what to use, similar commands, or all."""
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            raise click.UsageError(f"no such command {args[0]!r}; {alike(args[0], self.list_commands(ctx))}", ctx)
+            raise click.UsageError(f"No such command {args[0]!r}; {alike(args[0], self.list_commands(ctx))}", ctx)
         return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, **extra: Any) -> Any:

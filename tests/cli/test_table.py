@@ -343,8 +343,8 @@ def test_damaged_models(run: Run, files: Path, tmp_path: Path, path: tuple[str, 
 @pytest.mark.parametrize(
     ("line", "status", "message"),
     [
-        ("prase constituency", 2, r"no such command 'prase'; did you mean parse"),
-        ("train parser gold.mrg", 2, r"no such command 'parser'; there are constituency, dependency"),
+        ("prase constituency", 2, r"No such command 'prase'; did you mean parse"),
+        ("train parser gold.mrg", 2, r"No such command 'parser'; there are constituency, dependency"),
         ("parse constituency --nbest 5", 2, r"No such option.*--n-best"),
         ("parse constituency --n-best 0", 2, r"--n-best"),
         ("parse constituency --limit words", 2, r"--limit words: give words=N, seconds=N or megabytes=N"),
