@@ -22,8 +22,6 @@ _ATTEMPTS = 3
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Rest = TypeVarTuple("Rest")
-
-
 Workers = Literal["threads", "processes"]
 
 
@@ -36,9 +34,10 @@ def _call(function: Callable[[Unpack[Rest]], Result], parent: int, *args: *Rest)
 
 def _n_workers(jobs: int | None, prefer: Workers) -> int:
     """Ask the engine for its number of workers for some jobs; a cluster always uses all of its workers."""
-    from joblib.parallel import get_active_backend  # here, because parsing does without it, and it takes long to import
+    if checked("jobs", jobs, Count | None) == 1 and "joblib" not in sys.modules:
+        return 1  # nobody has named an engine of joblib, which takes long to import
+    from joblib.parallel import get_active_backend
 
-    checked("jobs", jobs, Count | None)
     engine, configured = get_active_backend(prefer=prefer)
     return int(engine.effective_n_jobs(configured if jobs is None else jobs))
 
