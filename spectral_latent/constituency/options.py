@@ -98,14 +98,9 @@ _WAYS = (Binarisation("last"), Binarisation("first", siblings=1), Binarisation(p
 _MORE_WAYS = (Binarisation("last", siblings=1), Binarisation("first"), Binarisation("first", parents=1))
 
 
-def _n_states(most: int, binarisation: Binarisation) -> int:
-    """Choose the largest number of states of a symbol; it is smaller if symbols remember parents, and are more."""
-    return 12 if binarisation.parents else most
-
-
 def _with_spans(spans: SpanOptions, *binarisations: Binarisation) -> tuple[ConstituencyOptions, ...]:
-    """Make the options of a grammar for each binarisation, with a model of spans."""
-    grammars = [_grammar(clusters_then_em(_n_states(28, each), 3, 16), each) for each in binarisations]
+    """Make the options of a grammar for each binarisation, with a model of spans; symbols with parents are more."""
+    grammars = [_grammar(clusters_then_em(12 if each.parents else 28, 3, 16), each) for each in binarisations]
     return tuple(replace(grammar, spans=spans) for grammar in grammars)
 
 
@@ -120,7 +115,7 @@ def _presets() -> dict[ConstituencyPresetName, tuple[ConstituencyOptions, ...]]:
             _grammar(Clusters(24, smoothing=5.0, rank=8), each)
             for each in (Binarisation(), Binarisation("first", siblings=1))
         ),
-        "spectral": tuple(_grammar(Spectral(_n_states(16, each)), each) for each in _WAYS[1:]),
+        "spectral": tuple(_grammar(Spectral(m), each) for m, each in zip((14, 10), _WAYS[1:], strict=True)),
     }
 
 
