@@ -231,7 +231,7 @@ LINES: dict[str, tuple[int, int]] = {
     "cli": (2833, 466),  # exports for packages on top, training of kinds that they add, facts of ready models
     "__main__": (4, 1),
     "spectral_latent_annotate": (1638, 431),  # names imported on use; several files to suggest from
-    "spectral_latent_nltk": (759, 354),  # conversions of the objects of NLTK came from corpora
+    "spectral_latent_nltk": (759, 345),  # conversions of the objects of NLTK came from corpora
     "spectral_latent_sklearn": (599, 171),  # and groups of rows, so that searches keep sequences whole
     "spectral_latent_spacy": (505, 141),
     "spectral_latent_text": (781, 143),  # short text by Python itself; settings for features, at a quarter of the cost

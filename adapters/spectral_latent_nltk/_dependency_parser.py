@@ -118,15 +118,12 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
         jobs: int | None = 1,
         options: DependencyOptions | Sequence[DependencyOptions] | None = None,
     ) -> SpectralDependencyParser:
-        """Learn from dependency graphs, projective or not.  The same graphs give the same parser.
+        """Learn from dependency graphs, with the preset `fast` if none is given.  The same graphs give the same parser.
 
         The tag of a node is its `ctag`, or its `tag` if it has no `ctag`; `options` may choose another column.  A node
         without a tag in this column gets the tag in the other column, or X, and a warning counts these nodes.
 
-        graphs: trees with one root; any iterable, read once.
-        n_states: the largest number of latent states of a symbol; None for those of `preset` or `options`.
-        preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
-        `spectral_latent.dependency.preset`.
+        graphs: trees with one root, projective or not; any iterable, read once.
 
         Raises TypeError or ValueError for an object that is not a dependency graph, ValueError for a preset that does
         not exist or is given together with options, and EstimationError, a ValueError, if a graph is not a tree with

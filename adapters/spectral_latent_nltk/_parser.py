@@ -147,12 +147,9 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         options: ConstituencyOptions | Sequence[ConstituencyOptions] | None = None,
         changes: Changes | None = None,
     ) -> SpectralParser:
-        """Learn from treebank trees: any iterable, read once.  The same trees give the same parser.
+        """Learn from treebank trees, with the preset `fast` if none is given.  The same trees give the same parser.
 
-        trees: treebank trees, which are cleaned first, such as `parsed_sents()` of a corpus of NLTK.
-        n_states: the largest number of latent states of a symbol; None for those of `preset` or `options`.
-        preset: the name of settings that go well together: "fast", the default, "accurate", "best",
-        "clusters" or "spectral"; see `spectral_latent.preset`.
+        trees: treebank trees, read once, which are cleaned first, such as `parsed_sents()` of a corpus of NLTK.
         text: sentences without trees, to learn from as well: lists of tokens, spelt as in the trees.  Training then
         takes several times as long; see `spectral_latent.constituency.self_train`.
 

@@ -61,12 +61,9 @@ class LatentHMMTagger(TaggerAdapter):
         jobs: int | None = 1,
         options: TaggerOptions | None = None,
     ) -> LatentHMMTagger:
-        """Learn from tagged sentences.  The same sentences give the same tagger.
+        """Learn from tagged sentences, with the preset `fast` if none is given.  The same ones give the same tagger.
 
         labeled_sequences: sentences of pairs of a word and its tag; any iterable, read once.
-        n_states: the largest number of latent states of a tag; None for those of `preset` or `options`.
-        preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
-        `spectral_latent.sequence.preset`.
 
         Raises ValueError for a preset that does not exist or is given together with options, and EstimationError, a
         ValueError, for objects that are not tagged sentences, if a sentence is empty, a token has the tag None, or
