@@ -191,13 +191,14 @@ def test_an_automaton_is_a_model_of_sequences(n: int, is_probabilistic: bool) ->
     assert (lengths == 0).mean() == pytest.approx(truth(""), rel=0.2)
 
 
-def test_a_picture_has_the_numbers_of_the_automaton() -> None:
-    """Numbers read from Graphviz's text make the automaton again; odd symbols are quoted."""
+@pytest.mark.parametrize("least", [0.0, 0.7, 100.0])
+def test_a_picture_has_the_numbers_of_the_automaton(least: float) -> None:
+    """Numbers read from Graphviz's text make the automaton again, but for small ones; odd symbols are quoted."""
     symbols = ['a "b"', "c\\d"]
     rng = np.random.default_rng(0)
     automaton = WeightedAutomaton(Alphabet(symbols), rng.normal(size=3), rng.normal(size=(2, 3, 3)), rng.normal(size=3))
     initial, step, final = np.zeros(3), np.zeros((2, 3, 3)), np.zeros(3)
-    for line in automaton.to_graphviz(least=0.0).splitlines()[2:-1]:
+    for line in automaton.to_graphviz(least=least).splitlines()[2:-1]:
         if node := re.fullmatch(r'  (\d) \[label="\1: (.*)"\];', line):
             final[int(node[1])] = float(node[2])
         elif begin := re.fullmatch(r'  start(\d) -> \1 \[label="(.*)"\];', line):
@@ -206,9 +207,18 @@ def test_a_picture_has_the_numbers_of_the_automaton() -> None:
             for entry in json.loads(edge[3]).split("\n"):
                 symbol, _, number = entry.rpartition(" ")
                 step[symbols.index(symbol), int(edge[1]), int(edge[2])] = float(number)
-    for found, expected in ((initial, automaton.initial), (step, automaton.step), (final, automaton.final)):
-        np.testing.assert_allclose(found, expected, rtol=6e-3)
-    assert automaton.to_graphviz(least=100.0).count("->") == 0
+    for found, expected in ((initial, automaton.initial), (step, automaton.step)):
+        np.testing.assert_allclose(found, np.where(np.abs(expected) >= least, expected, 0.0), rtol=6e-3)
+    np.testing.assert_allclose(final, automaton.final, rtol=6e-3)
+
+
+@pytest.mark.parametrize(
+    ("value", "prefix", "message"), [(np.inf, "", "not finite"), (0.0, "", "zero"), (0.5, "c", "not among the symbols")]
+)
+def test_functions_that_no_automaton_is_learnt_from(value: float, prefix: str, message: str) -> None:
+    """Of which one value is not finite, or all are zero, or that are asked for another symbol."""
+    with pytest.raises(ValueError, match=message):
+        WeightedAutomaton.of_function(lambda x: value * x.count("b"), "ab", [prefix], ["a"])
 
 
 @pytest.mark.parametrize("estimator", ["spectral", "em", "hmm"])

@@ -17,8 +17,10 @@ from spectral_latent.estimation import Progress
 from spectral_latent.files import ModelFileError, read
 from spectral_latent.files import write as write_parts
 from spectral_latent.grammar import Limits
+from spectral_latent.lexicon import LexiconOptions
+from spectral_latent.sequence import TaggerOptions
 from spectral_latent_text import Lemmatiser, Segmenter, TextPipeline, _columns
-from spectral_latent_text._columns import learn_columns, learn_lemmas, with_columns
+from spectral_latent_text._columns import _for_features, learn_columns, learn_lemmas, with_columns
 from spectral_latent_text._lemmas import _apply, _script_of
 from tests.conformance.model import contents, write
 
@@ -45,6 +47,14 @@ def test_new_words_have_the_lemmas_of_their_endings() -> None:
         "red",
         "odd",
     )
+
+
+@pytest.mark.parametrize("least", [LexiconOptions().min_expected, 0.5])
+def test_a_tagger_of_features_lists_no_less_likely_pairs_than_others(least: float) -> None:
+    """It has one state, and the pairs of words and features whose expected number is larger than by default."""
+    found = _for_features(TaggerOptions(lexicon=LexiconOptions(min_expected=least)))
+    assert found.estimator.with_settings(n_states=1) == found.estimator
+    assert found.lexicon.min_expected >= least and found.lexicon.min_expected > LexiconOptions().min_expected
 
 
 def sentences() -> list[DependencySentence]:
