@@ -218,11 +218,11 @@ LINES: dict[str, tuple[int, int]] = {
     "model": (1172, 520),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
     "lexicon": (1321, 437),  # signatures are counted by NumPy, and listed when an unseen word comes; relatives by NumPy
     "grammar": (1976, 529),  # prefixes of a short sentence are a block of Python
-    "constituency": (2712, 837),  # exports for packages on top; presets that are made when one is asked for
+    "constituency": (2708, 836),  # exports for packages on top; presets that are made when one is asked for
     "sequence": (3303, 935),  # and tags, paths and draws of a short one; one state without an estimator
     "automata": (792, 265),
     "anchors": (522, 187),
-    "dependency": (1969, 515),  # exports for packages on top; batches without searches for garbage
+    "dependency": (1952, 506),  # exports for packages on top; batches without searches for garbage
     "graphs": (307, 102),
     "corpora": (1955, 520),  # and tables of separated values, and the raw text of CoNLL-U, which left dependency
     "reranking": (1015, 379),  # readers and writers of n-best lists came from corpora

@@ -6,7 +6,6 @@ A whole treebank has one column of tags, with a tag for every word.
 from __future__ import annotations
 
 import warnings
-from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -193,31 +192,6 @@ class DependencySentence(NamedTuple):
     def is_tree(self) -> bool:
         """Tell whether heads are annotated and lead from every word to the root, which may have several children."""
         return self.heads is not None and not self.cycle()
-
-    def is_projective(self) -> bool:
-        """Tell whether this is a tree whose arcs, drawn above the words with the root to their left, do not cross.
-
-        A tree is projective if and only if the words are in order when each word is read between its left and its right
-        dependants.
-
-        >>> sentence = DependencySentence.of(["What", "did", "you", "see", "?"])
-        >>> [sentence.with_heads(heads).is_projective() for heads in ((2, 0, 2, 2, 2), (4, 0, 2, 2, 2))]
-        [True, False]
-        """
-        if not self.is_tree():
-            return False
-        below = self.dependants()
-        order: list[int] = []
-        waiting = [(0, False)]  # the words to be read, and whether each is to be read without its dependants
-        while waiting:
-            word, is_alone = waiting.pop()
-            if is_alone:
-                order.append(word)
-            else:
-                around = [(dependant, False) for dependant in below[word]]
-                around.insert(bisect(below[word], word), (word, True))
-                waiting += reversed(around)
-        return order == list(range(len(below)))
 
 
 def check_sentence(sentence: Any) -> None:
