@@ -210,7 +210,7 @@ LINES: dict[str, tuple[int, int]] = {
     "ready": (71, 23),  # what each model is good and bad at, with figures
     "files": (1229, 375),  # settings that are gone; numbers of two bytes stay; alike vectors of words are shared
     "inference": (1698, 510),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
-    "estimation": (2402, 817),  # ends of starts; how many trees would show more states; priors of rules without a loop
+    "estimation": (2402, 816),  # ends of starts; how many trees would show more states; priors of rules without a loop
     "drawing": (136, 45),
     "inspection": (333, 157),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (77, 12),

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, TextIO
+from typing import NamedTuple
 
 _SOON = 2.0  # seconds of training without a line
 
@@ -48,12 +48,11 @@ Listener = Callable[[Progress], None]
 class ProgressLine:
     """A listener that shows the stage of training and the time until the end of the stage.
 
-    Nothing is shown in the first two seconds.  The next line overwrites the line, and `clear` removes it.
+    Nothing is shown in the first two seconds.  The next line on standard error overwrites the line, and `clear` removes
+    it."""
 
-    stream: the stream for the line; None for standard error."""
-
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = sys.stderr if stream is None else stream
+    def __init__(self) -> None:
+        self._stream = sys.stderr
         self._begin = time.perf_counter()
         self._reported = self._begin  # the time of the last report
         self._stage = ""
