@@ -15,6 +15,7 @@ from spectral_latent._names import EstimatorName
 from spectral_latent.automata import WeightedAutomaton
 from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.files import ModelFileError, load_model, save_model
+from spectral_latent.inference import tree_weights
 from spectral_latent.sequence import END, HMMOptions, LatentHMM, LatentTagger, TaggerOptions
 from tests.sequence.hmms import all_strings, draw_strings, forward_backward, paths, random_hmm
 
@@ -81,6 +82,21 @@ def test_posteriors_given_known_tags_are_those_of_the_ways_to_tag(known: list[An
     assert set(drawn) <= set(ways)
     for way, p in zip(ways, share, strict=True):
         assert abs(drawn[way] / n - p) <= 4.5 * np.sqrt(p / n)
+
+
+def test_estimates_of_tagged_sentences_lie_between_the_floor_and_their_words() -> None:
+    """And some that are too low are the floor: its share of the probability in the model without states."""
+    model = LatentTagger.train(CORPUS * 4, TaggerOptions(EstimatorOptions("spectral", n_states=4), floor=0.9))
+    rows = [
+        list(zip(words, tags, strict=True))
+        for words in (["the", "dog", "barks"], ["it", "sees"], ["dogs"])
+        for tags in itertools.product(model.tags, repeat=len(words))
+    ]
+    found = model.joint_log_probabilities(rows)
+    floor = np.log(0.9) + tree_weights(model.grammar.proper[0], model.grammar.tagged(rows)[1]).log
+    most = model.log_probabilities([[word for word, _ in row] for row in rows])
+    assert (found <= most + 1e-9).all() and (found >= np.minimum(floor, most) - 1e-9).all()
+    assert np.isclose(found, floor)[np.isfinite(floor)].sum() > 10
 
 
 def test_unknown_tags_are_those_that_a_first_tagger_finds() -> None:
