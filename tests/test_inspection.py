@@ -74,6 +74,16 @@ def test_shares_and_probabilities_are_those_of_the_model(seed: int) -> None:
             for word, p in state.words:
                 (row,) = np.flatnonzero((RULES.leaf == [a, named.terminals.index(word)]).all(axis=1))
                 assert p == pytest.approx(operators.leaf[row, h])
+            if STATES[a] > 1:  # words are listed by their part in the divergence of the state from the mean
+                share = [nodes[a, k] / frequency[name] for k in range(STATES[a])]
+                gains = {
+                    named.terminals[x]: row[h] * np.log(row[h] / (row[: STATES[a]] @ share))
+                    for (b, x), row in zip(RULES.leaf.tolist(), operators.leaf, strict=True)
+                    if b == a
+                }
+                listed = [gains[word] for word, _ in state.words]
+                assert sorted(listed, reverse=True) == pytest.approx(listed, abs=2e-3)
+                assert len(listed) >= sum(gain > 2e-3 for gain in gains.values())
     # n of B in state k under S → A [B], divided by all n of B in state k
     total = sum(nodes[0, h] * operators.binary[1].to_dense()[h, :, 0].sum() for h in range(STATES[0]))
     assert dict(described["B"][0].places)["S → A [B]"] == pytest.approx(total / nodes[2, 0])
