@@ -40,3 +40,12 @@ def written(sentences: list[DependencySentence]) -> str:
             lines += [*filter(None, [ranges.get(number)]), line]
         lines.append("")
     return "".join(f"{line}\n" for line in lines)
+
+
+def rows(*heads: str, relations: tuple[str, ...] = ()) -> str:
+    """Write words a, b, c ... in CoNLL-U."""
+    names = relations or ("_",) * len(heads)
+    return "".join(
+        f"{word}\t{chr(96 + word)}\t_\t_\t_\t_\t{head}\t{name}\t_\t_\n"
+        for word, (head, name) in enumerate(zip(heads, names, strict=True), start=1)
+    )

@@ -27,7 +27,7 @@ from spectral_latent.corpora.sources import entries_of_text, in_conllu
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.tokenisation import Token
 from spectral_latent_nltk import sentence_from_nltk
-from tests.corpora.annotated import sentences, written
+from tests.corpora.annotated import rows, sentences, written
 
 Install = Callable[..., Any]
 
@@ -49,13 +49,8 @@ def test_lines_that_are_no_words_are_counted(tmp_path: Path) -> None:
         assert list(changes.counts.values()) == [1]  # the empty node
 
 
-def conll(*heads: str, form: str = "dog") -> str:
-    lines = [f"{n}\t{form}\tl\tC\tP\tf\t{head}\tdep\t_\t_\n" for n, head in enumerate(heads, start=1)]
-    return "".join([*lines, "\n"])
-
-
-def tab(*heads: str, form: str = "dog") -> str:
-    return "".join([*(f"{form}\tNN\t{head}\n" for head in heads), "\n"])
+def tab(*heads: str) -> str:
+    return "".join([*(f"dog\tNN\t{head}\n" for head in heads), "\n"])
 
 
 # Writing
@@ -90,10 +85,10 @@ def test_what_cannot_be_written(change: dict[str, Any], message: str) -> None:
 
 
 def test_trees_have_one_root_where_that_is_asked_for() -> None:
-    text = conll("0", "1") + conll("0", "0")
+    text = f"{rows('0', '1')}\n{rows('0', '0')}"
     one, two = entries_of_text(text, "x", form="conllu")
     assert one.rooted() is one and two.tree() is two
-    with pytest.raises(CorpusError, match=r"x, sentence 2, line 5: .*1 'dog', 2 'dog'"):
+    with pytest.raises(CorpusError, match=r"x, sentence 2, line 5: .*1 'a', 2 'b'"):
         two.rooted()
 
 
@@ -133,15 +128,15 @@ def test_lines_of_nltk_stay_lines() -> None:
     [
         (("_", "_"), 1, "HEAD"),
         (("2", "1"), 1, "HEAD 0"),
-        (("0", "3", "2"), 2, "from 2 'dog' to 3 'dog' to 2 'dog'"),
-        (("2", "4", "0", "5", "2"), 2, "from 2 'dog' to 4 'dog' to 5 'dog' to 2 'dog'"),
+        (("0", "3", "2"), 2, "from 2 'b' to 3 'c' to 2 'b'"),
+        (("2", "4", "0", "5", "2"), 2, "from 2 'b' to 4 'd' to 5 'e' to 2 'b'"),
         (("2", "3"), 2, "the HEAD 3 in a sentence of 2 words"),
     ],
 )
 def test_what_is_no_tree(heads: tuple[str, ...], line: int, problem: str, tmp_path: Path) -> None:
     file = tmp_path / "a.conllu"
-    good = conll("2", "0") * 2  # six lines
-    file.write_text(good + conll(*heads))
+    good = f"{rows('2', '0')}\n" * 2  # six lines
+    file.write_text(good + rows(*heads))
     trees = dependency_trees(file)
     assert [next(trees).heads, next(trees).heads] == [(2, 0), (2, 0)]
     with pytest.raises(CorpusError) as caught:
@@ -155,7 +150,7 @@ def test_what_is_no_tree(heads: tuple[str, ...], line: int, problem: str, tmp_pa
 
 
 def test_corpora_of_nltk(install: Install) -> None:
-    install({"a.train": conll("0", "1"), "b.test": tab("2", "0") + tab("2", "1")}, DependencyCorpusReader)
+    install({"a.train": rows("0", "1"), "b.test": tab("2", "0") + tab("2", "1")}, DependencyCorpusReader)
     trees = dependency_trees("nltk:toy:train")
     assert [next(trees).heads, next(trees).heads] == [(0, 1), (2, 0)]
     with pytest.raises(CorpusError, match=r"nltk:toy, file b\.test, sentence 2, line 4: no word has the HEAD 0"):

@@ -1,7 +1,5 @@
 """Trees and dependency graphs of NLTK from and to those of the library, and against NLTK's own readers."""
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -127,11 +125,3 @@ def test_sentences_without_heads() -> None:
 def test_graphs_that_are_refused(graph: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         sentence_from_nltk(graph)
-
-
-def test_nltk_is_imported_only_when_needed() -> None:
-    script = (
-        "import sys; from spectral_latent.corpora import phrases_from_nltk, dependency_trees; "
-        "sys.exit('nltk' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -10,17 +10,9 @@ from spectral_latent.corpora import CorpusError, parse_brackets, parse_conllu, p
 from spectral_latent.corpora.brackets import parse_partial_with_lines
 from spectral_latent.dependency import DependencyConstraints
 from spectral_latent_nltk import partial_from_nltk, phrase_to_nltk
+from tests.corpora.annotated import rows
 
 TREE = "(S (NP (DT the) (NN man)) (VP (VBD slept)) (. .))"
-
-
-def rows(*heads: str, relations: tuple[str, ...] = ()) -> str:
-    """Write words a, b, c ... in CoNLL-U."""
-    names = relations or ("_",) * len(heads)
-    return "".join(
-        f"{word}\t{chr(96 + word)}\t_\t_\t_\t_\t{head}\t{name}\t_\t_\n"
-        for word, (head, name) in enumerate(zip(heads, names, strict=True), start=1)
-    )
 
 
 def test_brackets_may_stand_anywhere_in_a_line() -> None:
