@@ -11,8 +11,6 @@ from spectral_latent.corpora import CorpusError, parse_brackets
 from spectral_latent_annotate import TreebankFile
 
 HISTORICAL = """
-/* not a comment */
-
 ( (IP-MAT (NP-SBJ-1 (NPR-N Ólafur-ólafur))
           (VBDI kom-koma)
           (CODE <P_12>)
@@ -26,10 +24,6 @@ HISTORICAL = """
 """
 
 
-def historical() -> str:
-    return HISTORICAL.replace("\n/* not a comment */\n", "")
-
-
 def leaves(text: str) -> list[str]:
     """List what stands after each tag, and the labels of metadata, in order."""
     (tree,) = parse_brackets(text, historical=False)
@@ -38,18 +32,18 @@ def leaves(text: str) -> list[str]:
 
 def test_a_corrected_tree_keeps_words_metadata_and_empty_elements(tmp_path: Path) -> None:
     path = tmp_path / "a.psd"
-    path.write_text(historical(), encoding="utf-8")
+    path.write_text(HISTORICAL, encoding="utf-8")
     file = TreebankFile.read(path)
     assert [tree is None for tree in file.trees] == [False, True, False]
     assert [file.name(number) for number in range(3)] == ["A.SAGA,.1", "A.SAGA,.2", "A.SAGA,.3"]
-    assert file.text == historical()
+    assert file.text == HISTORICAL
     (before,) = [file.trees[0]]
     assert before is not None
     flat = Phrase("IP-MAT", tuple(leaf for leaf in before.preterminals() if leaf.label != "-NONE-"))
     file.replace(0, flat)
     assert list(parse_brackets(file.text))[1] == file.trees[2]
     first = file.text[: file.text.index("( (CODE <heading>")]
-    assert file.text[len(first) :] == historical()[historical().index("( (CODE <heading>") :]
+    assert file.text[len(first) :] == HISTORICAL[HISTORICAL.index("( (CODE <heading>") :]
     wanted = ["Ólafur-ólafur", "kom-koma", "<P_12>", "*ICH*-2", "til-til", "bæjar-bær", "0", "*T*-3", "var-vera", ".-."]
     assert leaves(first) == [*wanted, "A.SAGA,.1"]
     file.replace(0, clean_of(before))
@@ -80,11 +74,11 @@ def test_trees_are_added_and_saved(tmp_path: Path) -> None:
     file.save()
     assert path.read_text(encoding="utf-8") == "( (S (NN dogs) (VB bark)))\n( (S (NN dogs) (VB bark)))\n"
     old = tmp_path / "old.psd"
-    old.write_text(historical(), encoding="utf-8")
+    old.write_text(HISTORICAL, encoding="utf-8")
     file = TreebankFile.read(old)
     assert file.add(tree, "B,.1") == 3
     assert file.text.endswith("( (S (NN dogs) (VB bark)) (ID B,.1))\n")
-    assert file.text.startswith(historical().rstrip())
+    assert file.text.startswith(HISTORICAL.rstrip())
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\n\n \n"])
@@ -113,6 +107,6 @@ def test_wrong_requests(tmp_path: Path) -> None:
 
 
 def test_new_trees_have_no_more_lemmas_than_their_words_need() -> None:
-    file = TreebankFile("x.psd", historical())
+    file = TreebankFile("x.psd", HISTORICAL)
     file.add(Phrase("IP-MAT", (Phrase("N", ("a-a",)), Phrase("VBD", ("go",)))), "B,.1")
     assert file.text.endswith("( (IP-MAT (N a-a-a-a) (VBD go)) (ID B,.1))\n")

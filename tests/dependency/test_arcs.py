@@ -21,10 +21,11 @@ from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import score_attachments
 from spectral_latent.lexicon.choices import JudgeOptions
 from spectral_latent.model.parts import Parts
-from tests.dependency.test_model import TREES, random_treebank, read
+from tests.conformance.treebank import DEPENDENCIES
+from tests.dependency.test_model import random_treebank
 from tests.dependency.trees import random_tree
 
-SENTENCES = read(TREES)
+SENTENCES = DEPENDENCIES[:6]
 EVIDENCE = ArcEvidence.of(SENTENCES[:2], DependencyOptions())._replace(least=0.1)
 
 

@@ -28,35 +28,10 @@ from tests.dependency.trees import Heads, projective_trees, random_tree
 from tests.oracles import plain
 from tests.streams import make_shards
 
-TREES = """
-the/DT/2 dog/NN/3 sees/VBZ/0 a/DT/5 cat/NN/3 ././3
-the/DT/2 dogs/NNS/3 see/VBP/0 cats/NNS/3 with/IN/3 telescopes/NNS/5 ././3
-it/PRP/2 sleeps/VBZ/0 in/IN/2 the/DT/5 house/NN/3 of/IN/5 Mary/NNP/6 ././2
-Mary/NNP/2 sleeps/VBZ/0 ././2
-a/DT/2 hearing/NN/4 is/VBZ/4 scheduled/VBN/0 on/IN/2 it/PRP/5 today/NN/4 ././4
-silence/NN/0
-"""
-
-
-def read(text: str) -> list[DependencySentence]:
-    """Trees of word/tag/head, one a line."""
-    rows = [[token.split("/") for token in line.split()] for line in text.strip().splitlines()]
-    return [
-        DependencySentence.of([word for word, _, _ in row], [tag for _, tag, _ in row]).with_heads(
-            tuple(int(head) for *_, head in row)
-        )
-        for row in rows
-    ]
-
 
 @pytest.fixture(scope="module")
-def trees() -> list[DependencySentence]:
-    return read(TREES) * 5
-
-
-@pytest.fixture(scope="module")
-def model(trees: list[DependencySentence]) -> DependencyModel:
-    return DependencyModel.train(trees, DependencyOptions(estimator=EstimatorOptions(n_states=4)))
+def model() -> DependencyModel:
+    return DependencyModel.train(DEPENDENCIES, DependencyOptions(estimator=EstimatorOptions(n_states=4)))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -40,21 +40,6 @@ def with_ends(text: str, data: st.DataObject) -> str:
     return data.draw(st.sampled_from(["", "\ufeff"])) + text
 
 
-@given(several(phrase_lists, least_scores=1), st.data())
-def test_bllip(lists: list[NBest], data: st.DataObject) -> None:
-    text = with_ends(written(lists, "bllip"), data)
-    assert list(parse_nbest(text)) == lists
-    assert nbest_format(text) == "bllip"
-
-
-@given(several(phrase_lists), st.data())
-def test_trees(lists: list[NBest], data: st.DataObject) -> None:
-    lists = [nbest for nbest in lists if nbest.n_scores or not nbest.id.isdigit()] or [NBest.of([])]
-    text = with_ends(written(lists, "trees"), data)
-    assert list(parse_nbest(text)) == lists
-    assert nbest_format(text) == "trees"
-
-
 def without_comments(nbest: NBest) -> NBest:
     trees = [candidate.tree for candidate in nbest.candidates]
     bare = [tree._replace(comments=()) if isinstance(tree, DependencySentence) else tree for tree in trees]
@@ -62,22 +47,29 @@ def without_comments(nbest: NBest) -> NBest:
     return NBest(nbest.id, nbest.words, tuple(candidates))
 
 
-@given(several(dependency_lists, min_size=1), st.data())
-def test_conllu(lists: list[NBest], data: st.DataObject) -> None:
-    text = with_ends(written(lists, "conllu"), data)
+DRAWN = {
+    "bllip": several(phrase_lists, least_scores=1),
+    "trees": several(phrase_lists).map(
+        lambda lists: [nbest for nbest in lists if nbest.n_scores or not nbest.id.isdigit()] or [NBest.of([])]
+    ),
+    "conllu": several(dependency_lists, min_size=1),
+    "json": several(phrase_lists) | several(dependency_lists),
+}
+
+
+@pytest.mark.parametrize("form", DRAWN)
+@given(st.data())
+def test_lists_are_read_as_they_were_written(form: NBestFormat, data: st.DataObject) -> None:
+    """In CoNLL-U, names and scores stand in comments."""
+    lists = data.draw(DRAWN[form])
+    text = with_ends(written(lists, form), data)
+    if form == "json":
+        for line in text.removeprefix("\ufeff").strip().split("\n"):
+            json.loads(line, parse_constant=pytest.fail)  # standard JSON, without Infinity
     again = list(parse_nbest(text))
-    assert [without_comments(nbest) for nbest in again] == lists
-    assert nbest_format(text) == "conllu"
-    assert list(parse_nbest(written(again, "conllu"))) == again
-
-
-@given(several(phrase_lists) | several(dependency_lists), st.data())
-def test_json(lists: list[NBest], data: st.DataObject) -> None:
-    text = with_ends(written(lists, "json"), data)
-    for line in text.removeprefix("\ufeff").strip().split("\n"):
-        json.loads(line, parse_constant=pytest.fail)  # standard JSON, without Infinity
-    assert list(parse_nbest(text)) == lists
-    assert nbest_format(text) == "json"
+    assert list(map(without_comments, again)) == lists
+    assert nbest_format(text) == form
+    assert list(parse_nbest(written(again, form))) == again
 
 
 def test_json_keeps_what_features_need() -> None:

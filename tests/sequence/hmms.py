@@ -94,14 +94,6 @@ def forward_backward(model: HiddenMarkov, x: String) -> Posterior:
     return Posterior(float(np.log(scale).sum() + np.log(end)), alpha * beta / end, xi)
 
 
-def probability(model: HiddenMarkov, x: String) -> float:
-    """p(x), by products of matrices."""
-    row = model.initial
-    for symbol in x[:-1]:
-        row = (row * model.emission[:, symbol] * (1.0 - model.stop)) @ model.transition
-    return float((row * model.emission[:, x[-1]]) @ model.stop)
-
-
 def begins(model: HiddenMarkov, x: String) -> float:
     """The probability that a string begins with x."""
     row = model.initial
