@@ -1,29 +1,17 @@
 """The latent dependency grammar as NLTK's parser."""
 
-import itertools
 from collections.abc import Iterable
 from typing import Any
 
 import pytest
 from nltk.parse import DependencyGraph
 
-from spectral_latent_nltk import SpectralDependencyParser
+from spectral_latent_nltk import SpectralDependencyParser, sentence_to_nltk
 from tests.conformance.parsers import DependencyGraphConformance
+from tests.conformance.treebank import DEPENDENCIES
 from tests.reranking.nbest_lists import last_first
 
-SUBJECTS = ["They PRP {verb} nsubj", "The DT 2 det\ndogs NNS {verb} nsubj", "old JJ 2 amod\ncats NNS {verb} nsubj"]
-VERBS = ["see VBP 0 root", "left VBD 0 root"]
-OBJECTS = ["it PRP {verb} obj", "the DT {noun} det\nold JJ {noun} amod\nhouse NN {verb} obj"]
-
-
-def graph_of(subject: str, verb: str, thing: str) -> DependencyGraph:
-    lines = [*subject.split("\n"), verb, *thing.split("\n"), ". . {verb} punct"]
-    root = len(subject.split("\n")) + 1
-    return DependencyGraph("\n".join(lines).format(verb=root, noun=len(lines) - 1), top_relation_label="root")
-
-
-def treebank() -> list[DependencyGraph]:
-    return list(itertools.starmap(graph_of, itertools.product(SUBJECTS, VERBS, OBJECTS)))
+TREEBANK = list(map(sentence_to_nltk, DEPENDENCIES[:12]))
 
 
 def pairs_of(graph: DependencyGraph) -> list[tuple[str, str]]:
@@ -41,16 +29,16 @@ class TestSpectralDependencyParser(DependencyGraphConformance):
 
     @staticmethod
     def examples() -> list[DependencyGraph]:
-        return treebank()
+        return TREEBANK
 
     @staticmethod
     def sentences() -> list[list[str]]:
-        return [[word for word, _ in pairs_of(graph)] for graph in treebank()[::5]]
+        return [[word for word, _ in pairs_of(graph)] for graph in TREEBANK[::5]]
 
 
 @pytest.fixture(scope="module")
 def parser() -> SpectralDependencyParser:
-    return SpectralDependencyParser.train(treebank(), n_states=4)
+    return SpectralDependencyParser.train(TREEBANK, n_states=4)
 
 
 def test_reranked() -> None:
@@ -69,9 +57,9 @@ def test_reranked() -> None:
 @pytest.mark.parametrize(
     ("graphs", "error", "message"),
     [
-        (treebank()[0], TypeError, r"give \[graph\]"),
-        ([treebank()[0], DependencyGraph("a A 0\nb B 5")], ValueError, "graph 2: the words of the graph have the addr"),
-        ([treebank()[0], "graph"], TypeError, "graph 2: expected an nltk DependencyGraph"),
+        (TREEBANK[0], TypeError, r"give \[graph\]"),
+        ([TREEBANK[0], DependencyGraph("a A 0\nb B 5")], ValueError, "graph 2: the words of the graph have the addr"),
+        ([TREEBANK[0], "graph"], TypeError, "graph 2: expected an nltk DependencyGraph"),
         ([DependencyGraph("a A 0\nb B 0")], ValueError, "2 roots"),
     ],
 )
@@ -87,7 +75,7 @@ def test_a_node_without_a_tag_is_counted() -> None:
 
 
 def test_each_tag_that_the_parser_does_not_know_is_named_once(parser: SpectralDependencyParser) -> None:
-    strange = [("They", "PRON"), ("see", "VERB"), ("it", "PRP")]
+    strange = [("she", "PRON"), ("sees", "VERB"), ("it", "PRP")]
     with pytest.warns(UserWarning, match="does not know the tags") as caught:
         assert len(list(parser.parse_sents([strange, [*strange, ("!", "PUNCT")]]))) == 2
     named = [str(warning.message).partition(";")[0] for warning in caught]

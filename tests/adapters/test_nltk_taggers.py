@@ -1,6 +1,5 @@
 """The latent and the anchor hidden Markov model as NLTK's taggers."""
 
-import itertools
 import math
 from collections.abc import Hashable, Iterable
 from pathlib import Path
@@ -14,11 +13,6 @@ from spectral_latent.sequence import HMMOptions, LatentHMM
 from spectral_latent_nltk import AnchorTagger, LatentHMMTagger
 from tests.conformance.taggers import LearntTaggerConformance, Tagged, TaggerConformance
 from tests.conformance.treebank import SENTENCES, TAGGED
-
-DETERMINERS, NOUNS, VERBS = ["the", "a", "this"], ["dog", "cat", "bird"], ["sees", "hears", "likes"]
-OBJECTS = [[], ["it"], ["the", "dog"], ["a", "bird"]]
-BEGINS = itertools.product(DETERMINERS, NOUNS, VERBS)
-WORDS = [[*begin, *thing, "."] for begin, thing in itertools.product(BEGINS, OBJECTS)]
 
 
 class _Corpus:
@@ -72,9 +66,9 @@ def test_models_that_cannot_tag() -> None:
     spectral = HMMOptions(EstimatorOptions("spectral", n_states=2), choose_states=False)
     for given in ({"options": spectral}, {"preset": "spectral"}, {"preset": "fast", "options": spectral}):
         with pytest.raises(ValueError, match=r"states|preset"):
-            LatentHMMTagger.train_unsupervised(WORDS, 2, **given)  # type: ignore[arg-type]
+            LatentHMMTagger.train_unsupervised(SENTENCES, 2, **given)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no states"):
-        LatentHMMTagger(LatentHMM.train(WORDS, spectral))
+        LatentHMMTagger(LatentHMM.train(SENTENCES, spectral))
 
 
 @pytest.mark.parametrize("tags", [(1, ("V", None)), ("N(1)", "é")])
@@ -92,13 +86,13 @@ def test_tags_are_anything_hashable(tags: tuple[Hashable, Hashable], tmp_path: P
 
 @pytest.fixture(scope="module")
 def anchored() -> AnchorTagger:
-    return AnchorTagger.train(WORDS, 4)
+    return AnchorTagger.train(SENTENCES, 4)
 
 
 def test_tags_are_anchors_in_capitals(anchored: AnchorTagger) -> None:
     assert anchored.anchors == {word: word.upper() for word in anchored.model.anchors}
     assert len(anchored.anchors) == 4
-    for sentence in WORDS:
+    for sentence in SENTENCES:
         for written in (sentence, [word.title() for word in sentence]):
             found = anchored.tag(written)
             assert untag(found) == written
@@ -111,8 +105,8 @@ def test_labels_are_tags(anchored: AnchorTagger) -> None:
     labelled = anchored.label(tags)
     assert (labelled.anchors, anchored.anchors) == (tags, before)  # a new tagger
     own = {tag: tags[anchor] for anchor, tag in before.items()}
-    for found, named in zip(anchored.tag_sents(WORDS), labelled.tag_sents(WORDS), strict=True):
+    for found, named in zip(anchored.tag_sents(SENTENCES), labelled.tag_sents(SENTENCES), strict=True):
         assert named == [(word, own[tag]) for word, tag in found]
     first = next(iter(before))
     assert labelled.label({**labelled.anchors, first: "D"}).anchors == tags | {first: "D"}
-    assert anchored.label(anchored.anchors).tag_sents(WORDS) == anchored.tag_sents(WORDS)
+    assert anchored.label(anchored.anchors).tag_sents(SENTENCES) == anchored.tag_sents(SENTENCES)

@@ -76,6 +76,9 @@ def same_answers(one: Any, other: Any, x: Any, y: Any) -> None:
     np.testing.assert_allclose(one.score(x, lengths=LENGTHS), other.score(y, lengths=LENGTHS), rtol=1e-9)
     np.testing.assert_allclose(one.predict_proba(x, LENGTHS), other.predict_proba(y, LENGTHS), atol=1e-9)
     assert (one.predict(x, LENGTHS) == other.predict(y, LENGTHS)).all()
+    for method in ("score_samples", "decode"):
+        for found, expected in zip(getattr(one, method)(x, LENGTHS), getattr(other, method)(y, LENGTHS), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_categories() -> None:

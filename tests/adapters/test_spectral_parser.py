@@ -1,6 +1,5 @@
 """The latent PCFG as NLTK's parser."""
 
-import itertools
 import math
 import pickle
 from collections.abc import Iterable
@@ -17,19 +16,12 @@ from spectral_latent.constituency import ConstituencyOptions, PhraseConstraints
 from spectral_latent.corpora import phrase_from_nltk
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.inference import inside, total_weight
-from spectral_latent_nltk import FALLBACK, SpectralParser
+from spectral_latent_nltk import FALLBACK, SpectralParser, phrase_to_nltk
 from tests.conformance.parsers import ParserConformance
+from tests.conformance.treebank import PHRASES
 from tests.reranking.nbest_lists import last_first
 
-SUBJECTS = ["(NP (PRP They))", "(NP (DT The) (NNS dogs))", "(NP (NP (NNS Cats)) (PP (IN with) (NP (NNS tails))))"]
-OBJECTS = ["(NP (PRP it))", "(NP (DT the) (JJ old) (NN house))", "(NP (NP (NNS dogs)) (PP (IN with) (NP (NNS tails))))"]
-VERBS = ["(VBP see)", "(VBD left)"]
-
-
-def treebank() -> list[Tree]:
-    patterns = ["( (S {} (VP {} {}) (. .)) )", "( (S {} (VP {} {} (PP (IN with) (NP (NNS eyes)))) (. .)) )"]
-    parts = itertools.product(patterns, SUBJECTS, VERBS, OBJECTS)
-    return [Tree.fromstring(pattern.format(subject, verb, thing)) for pattern, subject, verb, thing in parts]
+TREEBANK = [Tree("", [phrase_to_nltk(phrase)]) for phrase in PHRASES[:36]]
 
 
 class TestSpectralParser(ParserConformance):
@@ -39,16 +31,16 @@ class TestSpectralParser(ParserConformance):
 
     @staticmethod
     def examples() -> list[Tree]:
-        return treebank()
+        return TREEBANK
 
     @staticmethod
     def sentences() -> list[list[str]]:
-        return [tree.leaves() for tree in treebank()[::7]]
+        return [tree.leaves() for tree in TREEBANK[::7]]
 
 
 @pytest.fixture(scope="module")
 def parser() -> SpectralParser:
-    return SpectralParser.train(treebank(), n_states=4)
+    return SpectralParser.train(TREEBANK, n_states=4)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +63,7 @@ def test_what_cannot_be_learnt_from(trees: Any, error: type[Exception], message:
 def test_printed_parses_are_read_again_with_all_their_words() -> None:
     """By NLTK's own reader, whatever is printed: the parse, a copy, a plain tree of it, or a subtree."""
     words = ["They", "(", "see", ")", "10 000", "a\u00a0b", ")("]
-    parser = SpectralParser.train(treebank())
+    parser = SpectralParser.train(TREEBANK)
     (parse,) = parser.parse(words)
     written = ["They", "-LRB-", "see", "-RRB-", "10_000", "a_b", "-RRB--LRB-"]
     for tree in (parse, parse.copy(deep=True), Tree.convert(parse), pickle.loads(pickle.dumps(parse))):
@@ -87,9 +79,9 @@ def test_printed_parses_are_read_again_with_all_their_words() -> None:
 def test_states_are_those_that_a_tree_most_probably_has() -> None:
     """The labels without their states are those of the tree."""
     options = ConstituencyOptions(estimator=EstimatorOptions("clusters-em", n_states=3), rows=0.0)
-    parser = SpectralParser.train(treebank(), options=options)
+    parser = SpectralParser.train(TREEBANK, options=options)
     (a,) = (n for n, symbol in enumerate(parser.model.members[0].symbols) if symbol.chain == ("DT",))
-    for tree in treebank()[::9]:
+    for tree in TREEBANK[::9]:
         named = parser.states(tree)
         bare = Tree.convert(named)
         for each in bare.subtrees():
@@ -113,16 +105,17 @@ def test_states_are_those_that_a_tree_most_probably_has() -> None:
         assert name == f"DT-{int(np.argmax(logs))}"
     with pytest.raises(ValueError, match="does not derive"):
         parser.states(Tree("NEW", [Tree("NNS", ["dogs"])]))
-    spectral = SpectralParser.train(treebank(), options=ConstituencyOptions(estimator=EstimatorOptions("spectral")))
+    spectral = SpectralParser.train(TREEBANK, options=ConstituencyOptions(estimator=EstimatorOptions("spectral")))
     with pytest.raises(ValueError, match="has no states"):
         spectral.states(tree)
 
 
 def test_scores_are_binary_logarithms_of_probabilities(parser: SpectralParser) -> None:
-    for tree in treebank()[::5]:
+    for tree in TREEBANK[::5]:
         expected = parser.model.score([phrase_from_nltk(tree)]).log[0] / math.log(2)
         assert parser.score(tree) == pytest.approx(expected)
-        assert parser.parse_one(tree.leaves()).logprob() == pytest.approx(expected)
+        parse = parser.parse_one(tree.leaves())
+        assert parse.logprob() == pytest.approx(parser.score(parse))
         in_nats = parser.surprisal(tree.leaves(), "nats").total
         np.testing.assert_allclose(parser.surprisal(tree.leaves()).total, in_nats / math.log(2))
 
@@ -141,20 +134,20 @@ def test_grammar_is_that_of_the_plain_model(parser: SpectralParser) -> None:
     assert str(root.rhs()[0]) == "S"
     assert root.prob() > 0.95
     sentences = {str(production.lhs()) for production in grammar.productions()}
-    assert {"S", "S|<>", "NP+PRP", "DT"} <= sentences
-    sentence = treebank()[0].leaves()
+    assert {"S", "VP|<>", "NP+PRP", "DT"} <= sentences
+    sentence = TREEBANK[3].leaves()
     grammar.check_coverage(sentence)
     (tree,) = ViterbiParser(grammar).parse(sentence)
     tree = Tree.convert(tree)[0]
     tree.un_chomsky_normal_form()
-    assert tree == treebank()[0][0]
+    assert tree == TREEBANK[3][0]
 
 
 def test_constraints() -> None:
     """Trees are those of the model under the same constraints, which rerankers cannot keep."""
-    parser = SpectralParser.train(treebank())
-    sentence = treebank()[3].leaves()
-    known = PhraseConstraints([(1, 3)])
+    parser = SpectralParser.train(TREEBANK)
+    sentence = TREEBANK[4].leaves()
+    known = PhraseConstraints([(2, 7)])
     expected = [parse.tree.bracketed() for parse in parser.model.parse_nbest(sentence, 3, constraints=known)]
     found = [phrase_from_nltk(tree).bracketed() for tree in parser.parse_all(sentence, n_best=3, constraints=known)]
     assert found == expected

@@ -106,8 +106,6 @@ def test_parses_are_the_first_of_the_rerankers_order(model: ConstituencyModel) -
             assert parses == [candidates[place] for place in order[:n_best]]
     with pytest.raises(ValueError, match="input 2: an empty sentence"):
         list(reranker.parse_all(model, [["cats", "run"], []]))
-    with pytest.raises(ValueError, match="n_best must be an integer of at least 1"):
-        reranker.parse_all(model, sentences, 0)  # before any sentence is read
 
 
 # ---------------------------------------------------------------------------------------------------------------------
