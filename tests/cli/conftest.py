@@ -29,6 +29,23 @@ TREES = [
 ]
 LEAF = re.compile(r"\((\S+) ([^\s()]+)\)")
 ROW = "{}\t{}\t_\t{}\t{}\t_\t{}\t{}\t_\t_\n"
+CONLLU = """\
+# sent_id = one
+# text = The dogs left.
+1|The|the|DET|DT|_|_|_|_|_
+2|dogs|dog|NOUN|NNS|Number=Plur|_|_|2:nsubj|_
+3-4|left.|_|_|_|_|_|_|_|SpaceAfter=No
+3|left|leave|VERB|VBD|_|_|_|_|_
+3.1|ghost|ghost|X|X|_|_|_|3:dep|_
+# a comment within
+4|.|.|PUNCT|.|_|_|_|_|_
+
+# newdoc
+
+1|dogs|dog|NOUN|NNS|_|_|_|_|_
+2|see|see|VERB|VBP|_|_|_|_|_
+
+""".replace("|", "\t")
 
 
 def command_at(path: tuple[str, ...]) -> Any:

@@ -14,7 +14,7 @@ from spectral_latent.corpora import parse_conllu, to_conllu
 from spectral_latent.corpora.sources import in_conllu
 from spectral_latent.dependency import DependencyConstraints, DependencyModel, DependencySentence
 from spectral_latent.reranking import parse_nbest
-from tests.cli.conftest import ROW, Run
+from tests.cli.conftest import CONLLU, ROW, Run
 
 NOUNS, VERBS = ("dogs", "cats"), ("see", "like")
 TAGS = (["DT", "NNS", "VBP", "NNS", "."], ["DET", "NOUN", "VERB", "NOUN", "PUNCT"])
@@ -24,23 +24,6 @@ GOLD = [
     DependencySentence(("the", a, verb, b, "."), BLANK, tuple(TAGS[1]), tuple(TAGS[0]), BLANK, HEADS, RELATIONS)
     for a, verb, b in itertools.product(NOUNS, VERBS, NOUNS)
 ]
-CONLLU = """\
-# sent_id = one
-# text = The dogs sleep.
-1|The|the|DET|DT|_|_|_|_|_
-2|dogs|dog|NOUN|NNS|Number=Plur|_|_|2:nsubj|_
-3-4|sleep.|_|_|_|_|_|_|_|SpaceAfter=No
-3|sleep|sleep|VERB|VBP|_|_|_|_|_
-3.1|ghost|ghost|X|X|_|_|_|3:dep|_
-# a comment within
-4|.|.|PUNCT|.|_|_|_|_|_
-
-# newdoc
-
-1|dogs|dog|NOUN|NNS|_|_|_|_|_
-2|see|see|VERB|VBP|_|_|_|_|_
-
-""".replace("|", "\t")
 
 
 @pytest.fixture(scope="module")
@@ -67,25 +50,6 @@ def rows(*heads: object, relations: Sequence[str] = "___") -> str:
     return "".join(
         ROW.format(n, word, word.upper(), word.upper(), head, relation) for n, (word, head, relation) in words
     )
-
-
-# Training
-
-
-@pytest.mark.parametrize(
-    ("upos", "xpos", "tags", "gaps"),
-    [("AB", "CD", "AB", 0), ("A_", "CD", "AD", 1), ("A_", "__", "AX", 1), ("__", "C_", "CX", 1)],
-)
-def test_every_word_gets_a_tag(run: Run, tmp_path: Path, upos: str, xpos: str, tags: str, gaps: int) -> None:
-    """That of the column, of the other column, or X; the column is kept, so that parsing reads the same one."""
-    text = ROW.format(1, "a", upos[0], xpos[0], 2, "_") + ROW.format(2, "b", upos[1], xpos[1], 0, "_")
-    (tmp_path / "a.conllu").write_text(text)
-    result = run("train", "dependency", tmp_path / "a.conllu", "-o", tmp_path / "model")
-    model = DependencyModel.load(tmp_path / "model")
-    assert model.grammar.tags == list(tags)
-    assert model.options.tags == ("xpos" if upos == "__" else "upos")
-    assert result.stderr.count("1 of 2") == gaps
-    assert run("parse", tmp_path / "model", tmp_path / "a.conllu").stderr == ""
 
 
 # Parsing

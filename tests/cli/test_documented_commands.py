@@ -13,11 +13,10 @@ from click.testing import CliRunner
 from spectral_latent.anchors import AnchorHMM
 from spectral_latent.cli import main
 from spectral_latent_annotate._commands import main as annotate
-from tests.cli.conftest import Run, command_at
+from tests.cli.conftest import command_at
 from tests.cli.reference import commands, help_of, reference
 from tests.documents import documents
 
-ROW = "{}\t{}\t_\t{}\t_\t_\t{}\t{}\t_\t_\n"
 KINDS = {  # the kind of each model that documents name
     "wsj.model": "constituency",
     "deps.model": "dependency",
@@ -25,7 +24,6 @@ KINDS = {  # the kind of each model that documents name
     "anchors.model": "anchors",
     "reranker.model": "reranker",
 }
-SOURCES = {"constituency": "dev.mrg", "dependency": "dev.conllu", "tagger": "dev.conllu", "anchors": "dev.conllu"}
 PROGRAMS = {"spectral-latent": main, "spectral-latent-annotate": annotate}
 COMMAND = re.compile(r"(?:echo [^|]*\| )?spectral-latent(?:-annotate)? ")
 OUTPUT = re.compile(r"^```sh\n([^\n]+)\n```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -51,7 +49,7 @@ PAGES = _pages()
 
 
 @pytest.fixture(scope="module")
-def folder(run: Run, treebank: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(files: Path, treebank: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with every file that the command lines name."""
     folder = tmp_path_factory.mktemp("shown")
     for name in ("dev.mrg", "test.mrg", "trees.mrg", "gold.mrg", "silver.mrg"):
@@ -59,10 +57,8 @@ def folder(run: Run, treebank: Path, tmp_path_factory: pytest.TempPathFactory) -
     (folder / "broken.tsv").write_text("Dogs see it .\t(S (NP Dogs (VP see it\n")
     (folder / "sections").mkdir()
     shutil.copy(treebank, folder / "sections" / "a.mrg")
-    rows = ROW.format(1, "Dogs", "NOUN", 2, "nsubj") + ROW.format(2, "see", "VERB", 0, "root")
-    table = (rows + ROW.format(3, "it", "PRON", 2, "obj") + "\n") * 5 + rows + "\n"
     for name in ("en-train.conllu", "en-dev.conllu", "dev.conllu"):
-        (folder / name).write_text(table)
+        shutil.copy(files / "gold.conllu", folder / name)
     for section in range(25):
         (folder / f"parsed/mrg/wsj/{section:02}").mkdir(parents=True)
         shutil.copy(treebank, folder / f"parsed/mrg/wsj/{section:02}/wsj.mrg")
@@ -74,19 +70,10 @@ def folder(run: Run, treebank: Path, tmp_path_factory: pytest.TempPathFactory) -
     items = re.search(r"^item,condition,text\n[^`]*", documents()["docs/surprisal.md"], re.MULTILINE)
     assert items
     (folder / "items.csv").write_text(items[0])
-    models = {}
-    for kind, source in SOURCES.items():
-        models[kind] = folder / kind
-        options = ("--n-states", "3", "-q")
-        assert run("train", kind, folder / source, "-o", models[kind], *options).exit_code == 0
-    lists = run("rerank", "lists", models["constituency"], treebank, "--n-best", "3").stdout
     for name in ("dev.nbest", "test.nbest", "new.nbest", "own.nbest"):
-        (folder / name).write_text(lists)
-    models["reranker"] = folder / "a-reranker"
-    gold = (folder / "dev.nbest", "--gold", treebank, "--model", models["constituency"])
-    assert run("rerank", "train", *gold, "-o", models["reranker"], "-q").exit_code == 0
+        shutil.copy(files / "gold.nbest", folder / name)
     for name, kind in KINDS.items():
-        shutil.copy(models[kind], folder / name)
+        shutil.copy(files / kind, folder / name)
     return folder
 
 

@@ -12,26 +12,9 @@ import pytest
 
 from spectral_latent.anchors import AnchorHMM
 from spectral_latent.sequence import LatentTagger
-from tests.cli.conftest import Run
+from tests.cli.conftest import CONLLU, Run
 
-CONLLU = """\
-# sent_id = 1
-# text = They see the dogs.
-1|They|they|_|_|Number=Plur|2|nsubj|_|_
-2|see|see|X|Y|_|0|root|2:root|_
-2.1|ghost|ghost|Z|Z|_|_|_|2:dep|_
-3-4|thedogs|_|_|_|_|_|_|_|SpaceAfter=No
-3|the|the|_|_|_|4|det|_|_
-4|dogs|dog|_|_|_|2|obj|_|_
-# a comment within
-5|.|.|_|_|_|2|punct|_|_
-
-# newdoc
-
-# sent_id = 2
-1|Cats|cat|_|_|_|0|root|_|_
-""".replace("|", "\t")
-TAGS = ["PRP", "VBP", "DT", "NNS", ".", "NNS"]
+TAGS = ["DT", "NNS", "VBD", ".", "NNS", "VBP"]
 
 
 def filled(text: str, column: int, tags: list[str]) -> str:
