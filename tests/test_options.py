@@ -277,7 +277,7 @@ def test_the_command_and_the_library_have_the_same_presets(command: str) -> None
 
 LEARNERS = [kind for name, kind in vars(test_models).items() if name.startswith("Test")]
 IDLE = {"seed", "megabytes", "seconds", "marginals", "candidates", "random_starts", "cutoff", "exchange"}
-"""Options of which some change nothing here: small models draw nothing, reach no limit, and have one candidate."""
+"""Options that may change nothing here: small models draw nothing, reach no limit, and have one candidate."""
 
 
 def options_in(options: Options, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Field, Any]]:
@@ -320,7 +320,7 @@ def test_every_option_changes_the_model_or_its_answers_or_is_refused(
         model, arrays = learn(options)
         answers = learner.answers(model)
         for path, field, value in options_in(options):
-            for other in other_values(field, value):
+            for other in other_values(field, value) if field.name not in IDLE else ():
                 if not changes.setdefault(path, False):
                     try:
                         found, numbers = learn(with_option(options, path, other))
@@ -328,4 +328,4 @@ def test_every_option_changes_the_model_or_its_answers_or_is_refused(
                     except (ValueError, RuntimeWarning):
                         changes[path] = True
     assert len(changes) > 3
-    assert {path[-1] for path, changed in changes.items() if not changed} <= IDLE
+    assert [path for path, changed in changes.items() if not changed] == []
