@@ -13,26 +13,20 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 
 from spectral_latent.sequence import HiddenMarkov
 from spectral_latent_sklearn import SpectralHMM
-from tests.sequence.hmms import paths
+from tests.sequence.hmms import draw_strings, paths
 
-LENGTH = 8
 CHAIN = HiddenMarkov(
     initial=np.array([0.6, 0.3, 0.1]),
     transition=np.array([[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.7, 0.2, 0.1]]),
-    stop=np.zeros(3),
+    stop=np.full(3, 1 / 8),
     emission=np.array([[0.7, 0.3, 0.0, 0.0, 0.0], [0.0, 0.2, 0.8, 0.0, 0.0], [0.0, 0.0, 0.1, 0.3, 0.6]]),
 )
 
 
 def drawn(n: int, seed: int) -> tuple[np.ndarray, list[int]]:
-    """Draw sequences of one length from the chain, and join them to one column."""
-    rng = np.random.default_rng(seed)
-    columns = []
-    state = rng.choice(3, size=n, p=CHAIN.initial)
-    for _ in range(LENGTH):
-        columns.append([rng.choice(5, p=CHAIN.emission[h]) for h in state])
-        state = np.array([rng.choice(3, p=CHAIN.transition[h]) for h in state])
-    return np.array(columns).T.reshape(-1, 1), [LENGTH] * n
+    """Draw sequences from the chain, and join them to one column."""
+    strings = draw_strings(CHAIN, n, np.random.default_rng(seed))
+    return np.concatenate(strings)[:, None], list(map(len, strings))
 
 
 @pytest.fixture(scope="module")
@@ -68,14 +62,14 @@ def test_categories_may_be_strings_or_far_apart(data: tuple[np.ndarray, list[int
 def test_grid_search_keeps_grouped_sequences_whole() -> None:
     """Every fold has the score of its own sequences under the model of the others."""
     X, lengths = drawn(40, seed=4)
-    groups = np.repeat(np.arange(40), LENGTH)
+    groups = np.repeat(np.arange(40), lengths)
     with config_context(enable_metadata_routing=True):
         hmm = SpectralHMM(n_iter=20, random_state=0).set_fit_request(groups=True).set_score_request(groups=True)
         search = GridSearchCV(hmm, {"n_components": [1, 3]}, cv=GroupKFold(2)).fit(X, groups=groups)
     assert search.best_params_ == {"n_components": 3}
     for number, (train, test) in enumerate(GroupKFold(2).split(X, groups=groups)):
-        of_fold = clone(search.best_estimator_).fit(X[train], lengths=lengths[: len(train) // LENGTH])
-        score = of_fold.score(X[test], lengths=lengths[: len(test) // LENGTH])
+        of_train, of_test = (np.unique(groups[part], return_counts=True)[1] for part in (train, test))
+        score = clone(search.best_estimator_).fit(X[train], lengths=of_train).score(X[test], lengths=of_test)
         assert search.cv_results_[f"split{number}_test_score"][1] == pytest.approx(score)
 
 
@@ -140,7 +134,8 @@ def test_named_categories_are_a_distribution(estimator: Any) -> None:
 
 
 def test_scores_of_sequences_and_criteria(data: tuple[np.ndarray, list[int]], fitted: SpectralHMM) -> None:
-    X, lengths = data[0][:80], data[1][:10]
+    lengths = data[1][:10]
+    X = data[0][: sum(lengths)]
     scores = fitted.score_sequences(X, lengths)
     rows = np.split(X, np.cumsum(lengths)[:-1])
     np.testing.assert_allclose(scores, [fitted.score(row) for row in rows])
@@ -151,7 +146,7 @@ def test_scores_of_sequences_and_criteria(data: tuple[np.ndarray, list[int]], fi
         spectral.bic(X, lengths)
     n_free = 2 + 3 * 2 + 3 * 4
     assert fitted.aic(X, lengths) == pytest.approx(2 * n_free - 2 * scores.sum())
-    assert fitted.bic(X, lengths) == pytest.approx(n_free * math.log(80) - 2 * scores.sum())
+    assert fitted.bic(X, lengths) == pytest.approx(n_free * math.log(len(X)) - 2 * scores.sum())
 
 
 # ---------------------------------------------------------------------------------------------------------------------

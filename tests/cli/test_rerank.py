@@ -2,15 +2,16 @@
 
 import itertools
 import json
+import re
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import pytest
 
 from spectral_latent.corpora import dependency_trees, parse_brackets, to_conllu
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.evaluation import score_brackets
-from spectral_latent.reranking import Candidate, NBest, NBestFormat, read_nbest
+from spectral_latent.reranking import Candidate, NBest, NBestFormat, parse_nbest, read_nbest
 from tests.cli.conftest import Run
 from tests.reranking.nbest_lists import last_first, written
 
@@ -68,12 +69,6 @@ def dependencies(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Files:
     return Files(gold, lists, model, reranker)
 
 
-@pytest.fixture(scope="module", params=["phrases", "dependencies"])
-def files(request: pytest.FixtureRequest) -> Files:
-    found: Files = request.getfixturevalue(request.param)
-    return found
-
-
 def test_evaluate_phrases(run: Run, phrases: Files, treebank: Path, tmp_path: Path) -> None:
     """From lists in every format, whatever they lack."""
     found = {}
@@ -107,35 +102,20 @@ def test_apply_writes_the_best_trees(run: Run, phrases: Files, dependencies: Fil
     assert [tree.heads for tree in dependency_trees(best)] == [HEADS] * 8
 
 
-def text_of(files: Files, tmp_path: Path) -> Path:
-    """The sentences of the gold trees: a line for each, or CoNLL-U."""
-    if files.gold.suffix == ".conllu":
-        return files.gold
-    path = tmp_path / "text"
-    path.write_text("".join(f"{' '.join(next(parse_brackets(tree)).words())}\n" for tree in clean_trees(files.gold)))
-    return path
-
-
-def trees_in(text: str, path: Path) -> list[list[Any]]:
-    path.write_text(text)
-    return [[candidate.tree for candidate in nbest.candidates] for nbest in read_nbest(path)]
-
-
-def test_parse_in_the_order_of_a_reranker(run: Run, files: Files, tmp_path: Path) -> None:
-    last_first(has_heads=files.gold.suffix == ".conllu").save(tmp_path / "last_first")
-    text = text_of(files, tmp_path)
-    command, of = ("parse", files.model, text), ("--rerank", tmp_path / "last_first")
-    forwards = trees_in(run(*command, "--n-best", "50").stdout, tmp_path / "forwards")
-    backwards = trees_in(run(*command, *of, "--n-best", "50").stdout, tmp_path / "backwards")
-    two = trees_in(run(*command, *of, "--n-best", "2").stdout, tmp_path / "two")
-    for there, back, first in zip(forwards, backwards, two, strict=True):
-        assert [strip(tree) for tree in back] == [strip(tree) for tree in there[::-1]]
-        assert first == back[:2]
-
-
-def strip(tree: Any) -> Any:
-    """Without the comments, which have the score."""
-    return tree._replace(comments=()) if isinstance(tree, DependencySentence) else tree
+@pytest.mark.parametrize("kind", ["constituency", "dependency"])
+def test_parse_in_the_order_of_a_reranker(run: Run, files: Path, tmp_path: Path, kind: str) -> None:
+    last_first(has_heads=kind == "dependency").save(tmp_path / "last_first")
+    text = re.sub(r"/\S+", "", (files / "gold.tagged").read_text())
+    of = ("--rerank", tmp_path / "last_first")
+    there, back, two = (
+        [
+            [candidate.tree for candidate in nbest.candidates]
+            for nbest in parse_nbest(run("parse", files / kind, "--json", "--n-best", *more, stdin=text).stdout)
+        ]
+        for more in (("50",), ("50", *of), ("2", *of))
+    )
+    assert back == [trees[::-1] for trees in there]
+    assert two == [trees[:2] for trees in back] and max(map(len, there)) > 2
 
 
 def test_empty_lists_count(run: Run, phrases: Files, tmp_path: Path) -> None:

@@ -47,8 +47,6 @@ def test_presets_have_their_options_and_told_steps(run: Run, treebank: Path, tmp
     options = [member.options for member in ConstituencyModel.load(tmp_path / "best").members]
     assert [each.estimator.states.seed for each in options] == [4] * 6
     assert len({each.binarisation for each in options}) == 6
-    refused = run("train", "constituency", treebank, "-o", tmp_path / "new", "--preset", "fast", "--estimator", "em")
-    assert refused.exit_code == 2 and "--preset" in refused.stderr
 
 
 def test_text_is_parsed_and_learnt_from(run: Run, treebank: Path, tmp_path: Path) -> None:

@@ -59,22 +59,20 @@ def test_a_tagger_of_features_lists_no_less_likely_pairs_than_others(least: floa
 
 def sentences() -> list[DependencySentence]:
     """Of a noun and a verb; the features follow from the ending of the noun."""
-    found = []
-    for noun in ("dog", "cat", "bird", "fish"):
-        for ending, number in (("", "Sing"), ("s", "Plur")):
-            for verb in ("run", "sleep", "eat"):
-                found.append(
-                    DependencySentence(
-                        (noun + ending, verb),
-                        (noun, verb),
-                        ("NOUN", "VERB"),
-                        ("_", "_"),
-                        (f"Number={number}", "_"),
-                        (2, 0),
-                        ("nsubj", "root"),
-                    )
-                )
-    return found
+    return [
+        DependencySentence(
+            (noun + ending, verb),
+            (noun, verb),
+            ("NOUN", "VERB"),
+            ("_", "_"),
+            (f"Number={number}", "_"),
+            (2, 0),
+            ("nsubj", "root"),
+        )
+        for noun in ("dog", "cat", "bird", "fish")
+        for ending, number in (("", "Sing"), ("s", "Plur"))
+        for verb in ("run", "sleep", "eat")
+    ]
 
 
 @pytest.fixture(scope="module")
