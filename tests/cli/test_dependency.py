@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from spectral_latent.corpora.sources import in_conllu
 from spectral_latent.dependency import DependencyConstraints, DependencyModel, DependencySentence
 from spectral_latent.reranking import parse_nbest
 from tests.cli.conftest import CONLLU, ROW, Run
+from tests.corpora.annotated import rows
 
 NOUNS, VERBS = ("dogs", "cats"), ("see", "like")
 TAGS = (["DT", "NNS", "VBP", "NNS", "."], ["DET", "NOUN", "VERB", "NOUN", "PUNCT"])
@@ -42,14 +42,6 @@ def parser(run: Run, trees: Path) -> Path:
 
 def heads_of(output: str) -> list[tuple[int, ...] | None]:
     return [sentence.heads for sentence in parse_conllu(output)]
-
-
-def rows(*heads: object, relations: Sequence[str] = "___") -> str:
-    """A sentence of the words a, b, c with these heads."""
-    words = enumerate(zip("abc", heads, relations, strict=False), start=1)
-    return "".join(
-        ROW.format(n, word, word.upper(), word.upper(), head, relation) for n, (word, head, relation) in words
-    )
 
 
 # Parsing

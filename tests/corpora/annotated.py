@@ -1,5 +1,7 @@
 """Annotated sentences at random, some words of which share a token, and a simple writer of CoNLL-U."""
 
+from collections.abc import Sequence
+
 from hypothesis import strategies as st
 
 from spectral_latent.dependency import DependencySentence
@@ -42,10 +44,11 @@ def written(sentences: list[DependencySentence]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def rows(*heads: str, relations: tuple[str, ...] = ()) -> str:
-    """Write words a, b, c ... in CoNLL-U."""
-    names = relations or ("_",) * len(heads)
-    return "".join(
-        f"{word}\t{chr(96 + word)}\t_\t_\t_\t_\t{head}\t{name}\t_\t_\n"
-        for word, (head, name) in enumerate(zip(heads, names, strict=True), start=1)
-    )
+def rows(*heads: object, relations: Sequence[str] = ()) -> str:
+    """Write the words a, b, c ... with the tags A, B, C ... in CoNLL-U."""
+    lines = []
+    for at, (head, name) in enumerate(zip(heads, relations or "_" * len(heads), strict=True)):
+        word = chr(ord("a") + at)
+        tag = word.upper()
+        lines.append(f"{at + 1}\t{word}\t_\t{tag}\t{tag}\t_\t{head}\t{name}\t_\t_\n")
+    return "".join(lines)
