@@ -8,7 +8,7 @@
 
 The arg min is found exactly, by the active-set method of Lawson and Hanson (1974).  With d_h in proportion to
 C_h - A_x, the minimum of ‖Σ_h v_h d_h‖² + (1 - Σ_h v_h)² over v ≥ 0 is s u with s = 1 / (1 + ‖Σ_h u_h d_h‖²): given the
-shares of v, the best sum makes it the smaller, the smaller ‖Σ_h u_h d_h‖ is.
+shares of v, the best sum makes it the smaller, the smaller ‖Σ_h u_h d_h‖ is.  Axes of unlike sizes take many steps.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def convex_weights(points: FloatArray, corners: FloatArray) -> FloatArray:
     weights = np.empty((len(points), len(corners)))
     right = np.append(np.zeros(corners.shape[1]), 1.0)
     for row, point in enumerate(points):
-        offset = (corners - point).T
-        offset /= max(float(np.abs(offset).max(initial=0.0)), TINY)
-        weights[row], _ = scipy.optimize.nnls(np.vstack([offset, np.ones(len(corners))]), right)
+        d = (corners - point).T
+        d /= max(float(np.abs(d).max(initial=0.0)), TINY)
+        weights[row], _ = scipy.optimize.nnls(np.vstack([d, np.ones(len(corners))]), right, maxiter=100 * len(corners))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))

@@ -56,6 +56,17 @@ def test_kuhn_tucker_conditions_hold(seed: int, k: int, d: int, noise: float) ->
     assert (weights * excess).max() <= 1e-11 * scale
 
 
+def test_many_corners_whose_axes_differ_in_size() -> None:
+    """The search takes more than three steps for each corner."""
+    rng = np.random.default_rng(3)
+    scale = 10.0 ** np.linspace(-8, 0, 40)
+    corners = rng.normal(size=(40, 40)) * scale
+    mixed = rng.dirichlet(np.full(40, 0.1), size=300)
+    points = mixed @ corners
+    nearest = distances(points, convex_weights(points, corners), corners)
+    assert (nearest <= 1e-12).all()
+
+
 def test_what_cannot_be_mixed() -> None:
     with pytest.raises(ValueError, match="at least one corner"):
         convex_weights(np.zeros((2, 3)), np.zeros((0, 3)))
