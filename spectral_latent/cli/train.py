@@ -44,7 +44,7 @@ _NStates: TypeAlias = Annotated[
 ]
 _Weights: TypeAlias = Annotated[
     tuple[float, ...],
-    Value("What each tree or sentence of a SOURCE counts; one W for each SOURCE.  [default: 1]", click.FLOAT, "W"),
+    Value("What a tree or sentence of a SOURCE counts; one W for each SOURCE.  [default: 1]", click.FloatRange(0), "W"),
 ]
 _Preset: TypeAlias = Annotated[PresetName | None, Value(_SETTINGS)]
 _Column: TypeAlias = Annotated[
