@@ -163,7 +163,7 @@ def train_english(files: Sequence[Path]) -> ConstituencyModel:
     for rule, number in counts.items():
         print(f"en: {rule} changed {number:,} nodes", flush=True)
     (fast,) = preset("fast")
-    options = replace(fast, lexicon=LexiconOptions(min_expected=6e-3), spans=SpanOptions(), compact=True)
+    options = replace(fast, spans=SpanOptions(), compact=True)
     return ConstituencyModel.train([tree for tree, _ in every], options, weights=[weight for _, weight in every])
 
 

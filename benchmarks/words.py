@@ -4,9 +4,9 @@
 
 A line of `words.txt` has a word, the tags of Penn that it may have, and how verbal its lemmas are: the share, in
 tenths, of verbs such as *barked* and *barking* among the occurrences of all forms of the lemmas.  It lists what may be
-a verb: lemmas whose forms make up `FAMILY` of English text, and forms that make up `FORM` of it.  Lemmas and forms are
-those of lemminflect (MIT; from the SPECIALIST Lexicon of the National Library of Medicine), occurrences those of
-wordfreq (CC BY-SA 4.0).
+a verb: lemmas whose forms make up `FAMILY` of English text, with their forms in VBZ, and other forms that make up
+`FORM` of it.  Lemmas and forms are those of lemminflect (MIT; from the SPECIALIST Lexicon of the National Library of
+Medicine), occurrences those of wordfreq (CC BY-SA 4.0).
 
 `place` writes words over others with the same tags, in copies of short trees, which have the weight `WEIGHT`.  A word
 that occurs at most `RARE` times has a place for each tag with a share of `LEAST`, and one more for the likeliest of
@@ -184,7 +184,7 @@ def make_words() -> list[Word]:
     words = [
         Word(form, " ".join(sorted(tags[form])), round(10 * verbal[form] / total[form]))
         for form in sorted(tags, key=lambda form: (-frequency[form], form))
-        if family.get(form, 0.0) >= FAMILY or frequency[form] >= FORM
+        if family.get(form, total[form] if "VBZ" in tags[form] else 0.0) >= FAMILY or frequency[form] >= FORM
     ]
     return [word for word in words if "VB" in word.tags]
 
