@@ -106,6 +106,13 @@ def test_errors_name_source_and_line(text: str, line: int, problem: str) -> None
         assert ";" in str(caught.value)
 
 
+def test_sentences_before_an_error_are_given() -> None:
+    sentences = parse_conllu(f"{GOOD}{GOOD}x\n")
+    assert [next(sentences).heads, next(sentences).heads] == [(2, 0), (2, 0)]
+    with pytest.raises(CorpusError, match="line 9"):
+        next(sentences)
+
+
 LINES = [ROW.format(i, h) for i in ("1", "2", "1-2", "1.1") for h in "_012"] + ["\n", "#\n"]
 
 
