@@ -11,8 +11,7 @@
 
 Q terms take Q (m_a + m_b + m_c) numbers instead of m_a m_b m_c, and the time falls by the same factor (Cohen and
 Collins 2012, "Tensor decomposition for fast parsing with latent-variable PCFGs", who fit squared errors).  D suits
-probabilities
-better: its minimum is the maximum-likelihood mixture, whose terms are non-negative and normalised.
+probabilities better: its minimum is the maximum-likelihood mixture, whose terms are non-negative and normalised.
 
 The legs are updated in turn by expectation maximisation (Lee and Seung 2001, Theorem 2, for matrices; Chi and Kolda
 2012, Section 5, for tensors):  w_q x_q[i] ← w_q x_q[i] Σ_jk (T / T̂)[i, j, k] y_q[j] z_q[k].  No update raises D.
@@ -30,7 +29,7 @@ from spectral_latent._options import Count, checked
 from spectral_latent.operators.tensors import Tensor
 from spectral_latent.trees import FloatArray
 
-_ROUNDS = 10  # updates of every leg; ten times as many do not improve F1
+_ROUNDS = 10  # of EM, each an update of every leg; ten times as many do not improve F1
 _SPREAD = 0.3  # the share of the sums that is added to every term at the start, because an update never changes a zero
 _NEGLIGIBLE = 1e-12  # terms are only added for entries above this share of the largest entry
 
@@ -57,14 +56,14 @@ def low_rank_tensor(tensor: Tensor, rank: int) -> Tensor:
         raise ValueError("a tensor with negative numbers has no non-negative terms; use an estimator of probabilities")
     used = [dense.any(axis=others) for others in ((1, 2), (0, 2), (0, 1))]
     factors = [np.zeros((rank, m)) for m in dense.shape]
-    fitted = _fit_terms(dense[np.ix_(*used)], rank)
+    fitted = _fit_by_em(dense[np.ix_(*used)], rank)
     for factor, indices, terms in zip(factors, used, fitted, strict=True):
         factor[: len(terms), indices] = terms
     return Tensor(*(factor[: len(fitted[0])] for factor in factors))
 
 
-def _fit_terms(dense: FloatArray, rank: int) -> list[FloatArray]:
-    """Find terms by cross approximation, and update all their legs in turn.
+def _fit_by_em(dense: FloatArray, rank: int) -> list[FloatArray]:
+    """Find terms by cross approximation, and update all their legs in turn by expectation maximisation.
 
     dense: (m_a, m_b, m_c) the tensor T, with a positive number at every index of each leg.
     Returns factors (Q, m_a), (Q, m_b) and (Q, m_c)."""
