@@ -19,7 +19,7 @@ def alike(name: str, names: Sequence[str]) -> str:
     meant = [each for each in names if each.casefold() == name.casefold()] or get_close_matches(name, names)
     if meant:
         return f"did you mean {' or '.join(meant)}?"
-    return f"there are {', '.join(names[:_NAMED])}{', and others' * (len(names) > _NAMED)}"
+    return f"there are {', '.join(names[:_NAMED])}{', and others' if len(names) > _NAMED else ''}"
 
 
 def counted(number: int, name: str) -> str:

@@ -102,7 +102,7 @@ def test_a_road_imports_what_it_needs(road: str, tmp_path: Path) -> None:
     assert "numba" not in imported  # Python itself parses a short sentence
     assert ("regex" in imported) == ("parse_text" in road)
     assert ("scipy" in imported) == ("surprisal" in road)
-    unneeded = {"nltk", "networkx", "joblib", "jinja2", "matplotlib", "scipy.special", "scipy.optimize", "scipy.stats"}
+    unneeded = {"nltk", "networkx", "joblib", "matplotlib", "scipy.special", "scipy.optimize", "scipy.stats"}
     assert not unneeded & {*imported}
 
 

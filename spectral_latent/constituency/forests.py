@@ -475,7 +475,7 @@ class DerivationBuilder:
         is_root[columns.root] = True
         nodes = (chain, self._label[chain], columns.start, columns.child, columns.place, is_root)
         n, most = len(chain), int(np.diff(columns.start).max(initial=1))
-        items, edges, ways = np.full((4 * n + 16, 2), -1), np.full((4 * n + 16, 3), -1), np.full((64, 4), -1)
+        items, edges, ways = (np.full(shape, -1) for shape in ((4 * n + 16, 2), (4 * n + 16, 3), (64, 4)))
         span_of, span = np.zeros((n, 2), dtype=np.int64), np.zeros((most, most + 1, 2), dtype=np.int64)
         items, edges = _all_derivations(
             nodes, self._grammar, self._rows, word, leaf_rules, items, edges, ways, span_of, span
