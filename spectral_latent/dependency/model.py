@@ -118,7 +118,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         del trainings  # free the memory while the folds are read
         arcs = None
         if to_learn is not None:
-            plain = [replace(settings, arcs=None) for settings in several]
+            plain = [replace(member.options, arcs=None) for member in members]
             examples = held_out_choices(
                 DependencyModel, sentences, weights, to_learn, members, plain, prepare, jobs, listener
             )

@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.corpora import dependency_trees
-from spectral_latent.dependency import ArcModel, DependencyModel, DependencyOptions, preset
+from spectral_latent.dependency import ArcModel, DependencyModel, DependencyOptions, DependencySentence, preset
 from spectral_latent.dependency.arcs import _NEAR, _TEMPLATES, ArcEvidence, _near, arcs_of
 from spectral_latent.dependency.options import check_together
+from spectral_latent.dependency.training import prepare
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import score_attachments
 from spectral_latent.lexicon.choices import JudgeOptions
@@ -122,6 +123,23 @@ def test_a_model_of_arcs_belongs_to_its_options(tmp_path: Path) -> None:
         check_together([options, replace(options, arcs=None)])
     alone = DependencyModel.train(SENTENCES[:1], options)  # a single tree has no folds
     assert alone.arcs is not None and not alone.arcs.weights.any()
+
+
+def test_folds_have_the_column_of_tags_that_all_trees_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first sentence has XPOS alone, which chooses that column, also where a fold leaves the sentence out."""
+    plain = DependencySentence.of(["dogs", "bark"]).with_heads((2, 0)).with_tags("xpos", ("NNS", "VBP"))
+    trees = [plain, *[plain.with_tags("upos", ("NOUN", "VERB"))] * 19]
+    columns = []
+
+    def noted(*given: Any, **settings: Any) -> Any:
+        """Note the column of tags of some trees, and prepare their training."""
+        trainings = prepare(*given, **settings)
+        columns.extend(training.coarse.options.tags for training in trainings)
+        return trainings
+
+    monkeypatch.setattr("spectral_latent.dependency.model.prepare", noted)
+    DependencyModel.train(trees, DependencyOptions(arcs=JudgeOptions(folds=2, iterations=5)))
+    assert columns == ["xpos"] * 3
 
 
 def test_a_model_of_arcs_gains(shared_file: Callable[[str], Any]) -> None:
