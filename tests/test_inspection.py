@@ -123,11 +123,24 @@ def test_loadings_are_joint_means_over_roots_of_probabilities(seed: int) -> None
         for tensor, rule in zip(operators.binary, RULES.binary.tolist(), strict=True):
             if rule[0] == a:
                 joint["rules", named.rule(rule)] = tensor.to_dense().sum(axis=(1, 2))
+        shares = {}  # of the nodes in each state, at each place in a rule
+        for tensor, (b, *children) in zip(operators.binary, RULES.binary.tolist(), strict=True):
+            parents = np.array([nodes[b, h] for h in range(STATES[b])])
+            for side in (0, 1):
+                if children[side] == a:
+                    written = [
+                        f"[{named.symbols[c]}]" if k == side else named.symbols[c] for k, c in enumerate(children)
+                    ]
+                    at_place = parents @ tensor.to_dense().sum(axis=2 - side) / total[a]
+                    shares[f"{named.symbols[b]} → {' '.join(written)}"] = at_place
         for direction in directions:
             for (kind, name), vector in joint.items():
                 p = vector[: len(share)] @ share
                 expected = vector[direction.direction] / np.sqrt(p)
                 assert dict(getattr(direction, kind))[name] == pytest.approx(expected, rel=1e-3)
+            for name, of_states in shares.items():
+                loading = of_states[direction.direction] / np.sqrt(of_states.sum())
+                assert dict(direction.places)[name] == pytest.approx(loading, rel=1e-3)
             of_places = np.array([loading for _, loading in direction.places])
             assert direction.frequency == pytest.approx(total[a], rel=1e-3)
             assert (of_places >= 0).all()
@@ -140,6 +153,12 @@ def test_loadings_are_joint_means_over_roots_of_probabilities(seed: int) -> None
 def describe_one(named: NamedOperators, symbol: str) -> list[Direction]:
     (found,) = (directions for directions in describe_directions(named, 100) if directions[0].symbol == symbol)
     return found
+
+
+def test_singular_values_that_are_not_zero_are_listed() -> None:
+    values = np.array([[2.0, 0.5, 0.0], [0.25, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    named = NamedOperators(replace(random_model(0), singular_values=values), ["S", "A", "B"], ["x", "y", "z"])
+    assert [named.spectrum(symbol) for symbol in named.symbols] == [[2.0, 0.5], [0.25], []]
 
 
 def test_anchors_are_listed_with_their_states() -> None:

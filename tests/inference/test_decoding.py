@@ -45,7 +45,10 @@ def test_n_best_derivations_are_the_first_k_of_all_trees(seed: int, n: int, k: i
     found = n_best_derivations(parsed.forest, weights[parsed.forest.item], k)
     assert len(found) == min(k, len(every))
     assert [derivation.score for derivation in found] == pytest.approx(sorted(every.values(), reverse=True)[:k])
-    trees = [nested(derivation.tree(parsed.forest, model.rules()))[0] for derivation in found]
+    skeletal = [derivation.tree(parsed.forest, model.rules()) for derivation in found]
+    for tree in skeletal:  # the leaves, in post-order, are the words, and no other node has a word
+        assert tree.terminal[tree.left < 0].tolist() == sentence and (tree.terminal[tree.left >= 0] == -1).all()
+    trees = [nested(tree)[0] for tree in skeletal]
     assert len(set(trees)) == len(trees)
     assert [every[tree] for tree in trees] == pytest.approx([derivation.score for derivation in found])
     parts = list(zip(found.edge.tolist(), found.left.tolist(), found.right.tolist(), strict=True))
