@@ -168,10 +168,11 @@ def train_english(files: Sequence[Path]) -> ConstituencyModel:
 
 
 def train_dependencies(files: Sequence[Path]) -> TextPipeline:
-    """Train `en-ud` on a file of EWT: one grammar with a model of arcs, and taggers with few states."""
+    """Train `en-ud` on a file of EWT: two grammars with a model of arcs, and taggers with few states."""
     (fast,) = dependency_preset("fast")
     lexicon = replace(fast.lexicon, min_expected=1e-2)
-    parser = replace(fast, lexicon=lexicon, arcs=JudgeOptions(penalty=16.0), candidates=8, compact=True)
+    alike = replace(fast, lexicon=lexicon, arcs=JudgeOptions(penalty=16.0), candidates=8, compact=True)
+    parser = [replace(alike, attachment=replace(alike.attachment, first_side=side)) for side in ("right", "left")]
     taggers = replace(
         tagger_preset("accurate"),
         estimator=EM(Clusters(4)),
