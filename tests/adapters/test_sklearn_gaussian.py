@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.sequence.gaussian import GaussianMarkov, gaussian_moments
+from spectral_latent.sequence.gaussian import GaussianLearner, GaussianMarkov, gaussian_moments
 from spectral_latent_sklearn import SpectralGaussianHMM
 
 TRUE = GaussianMarkov(
@@ -64,6 +64,24 @@ def test_moments_are_consistent() -> None:
     for name, most in (("means", 0.06), ("covars", 0.12), ("transition", 0.03)):
         assert errors[1][name] < most
         assert errors[1][name] < 0.6 * errors[0][name]
+
+
+def test_the_objective_of_em_is_the_likelihood_over_all_paths() -> None:
+    lengths = [3, 1, 2]
+    x = drawn(sum(lengths), seed=3)[0]
+    density = np.stack([multivariate_normal(TRUE.means[k], TRUE.covars[k]).pdf(x) for k in range(3)], axis=1)
+    log, start = 0.0, 0
+    for length in lengths:
+        rows = density[start : start + length]
+        paths = itertools.product(range(3), repeat=length)
+        of_paths = (
+            TRUE.initial[path[0]]
+            * math.prod(TRUE.transition[a, b] for a, b in itertools.pairwise(path))
+            * math.prod(row[state] for row, state in zip(rows, path, strict=True))
+            for path in paths
+        )
+        log, start = log + math.log(sum(of_paths)), start + length
+    assert GaussianLearner(x, np.array(lengths), "full", 1e-3).expect(TRUE)[1] == pytest.approx(log)
 
 
 def test_variances_have_a_least_value() -> None:

@@ -181,3 +181,9 @@ def grammar(seed: int) -> ObservableOperators:
 def test_rules_of_every_state_still_sum_to_one(seed: int, rank: int) -> None:
     near = low_rank_operators(grammar(seed), rank)
     assert near.sums() == pytest.approx((np.arange(6) < near.states[:, None]).astype(float))
+
+
+def test_a_tensor_whose_terms_would_take_as_many_numbers_is_kept() -> None:
+    tensor = Tensor.of_dense(np.random.default_rng(0).random((3, 3, 3)))
+    assert low_rank_tensor(tensor, 3) is tensor  # 3 terms of 3 + 3 + 3 numbers
+    assert low_rank_tensor(tensor, 2).n_terms == 2

@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.reranking import FeatureTable, NBest
-from spectral_latent.reranking.features import base_names, base_values
+from spectral_latent.dependency import DependencyModel
+from spectral_latent.reranking import Candidate, FeatureTable, NBest
+from spectral_latent.reranking.features import base_names, base_values, latent_names, latent_values
+from tests.conformance.treebank import DEPENDENCIES
 from tests.reranking.nbest_lists import dependency_lists, phrase_lists
 
 NAMES = ("base:rank", "base:score", "latent:m8:log-p", "latent:m8:sign", "plain")
@@ -83,3 +85,16 @@ def test_base_features(drawn: tuple[int, list[NBest]]) -> None:
     for nbest in filter(len, lists):
         for place, row in enumerate(base_values(nbest, n_scores).tolist()):
             assert dict(zip(base_names(n_scores), row, strict=True)) == pytest.approx(naive(nbest, place))
+
+
+def test_a_parser_of_arcs_scores_trees_of_one_root() -> None:
+    """A tree of several roots has no probability; the posteriors of its arcs are features as those of others."""
+    model = DependencyModel.train(DEPENDENCIES)
+    tree = next(each for each in DEPENDENCIES if len(each.forms) > 2)
+    trees = [tree, tree._replace(heads=(0,) * len(tree.forms))]
+    (found,) = latent_values(model, [NBest.of([Candidate(each, -1.0) for each in trees])])
+    of = dict(zip(latent_names("m"), found.T, strict=True))
+    score = model.score([tree])
+    assert of["m:sign"].tolist() == [score.sign[0], 0]
+    assert of["m:log"][0] == pytest.approx(score.log[0])
+    assert of["m:sum"] == pytest.approx([part.sum() for part in model.part_posteriors(trees)])
