@@ -93,11 +93,11 @@ class Parser(
     def _tags(self, given: Partial[Sentence, Constraints], grammar: Grammar) -> IntArray | None:
         """Number the only tag that each word may have, -1 for any tag; None for any tag of all words."""
 
-    @abstractmethod
     def choices(self, trees: Sequence[Tree], options: Any) -> list[Choices]:
-        """List the parts that the grammars find in each tree's sentence, with the right ones marked.
+        """List the parts that the grammars find in each tree's sentence, with the right ones marked, for a judge.
 
-        options: the settings of the judge that learns from them."""
+        options: the settings of the judge that learns from them, which a formalism need not have."""
+        raise NotImplementedError
 
     def with_limits(self, limits: Limits) -> Self:
         """Replace the limits of the cost of a sentence under each grammar.
