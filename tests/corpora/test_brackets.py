@@ -13,7 +13,7 @@ from nltk.tree import Tree
 from spectral_latent.constituency import Changes, clean
 from spectral_latent.constituency.cleaning import without_empty
 from spectral_latent.constituency.tree import Phrase
-from spectral_latent.corpora import CorpusError, parse_brackets, phrase_from_nltk
+from spectral_latent.corpora import CorpusError, parse_brackets, phrase_from_nltk, raw_trees
 from tests.processes import is_linear
 
 # NLTK separates tokens at any Unicode white space, and takes \( for a bracket within a word.
@@ -238,6 +238,8 @@ def test_all_trees_that_are_wrong_are_named_and_no_other(whole: str, cut: str, l
     assert found == (n - len(where)) * [read_one(whole)]
     assert changes.counts["trees that cannot be read left out"] == len(where)
     assert changes.left_out["trees that cannot be read left out"][0] == f"a.mrg, line {wanted[0]}"
+    begun = [line.number for _, line in raw_trees("".join(pieces), "a.mrg", Changes())]
+    assert begun == [height * number + 1 for number in range(n) if number not in where]
 
 
 def test_a_missing_bracket_is_not_made_good_by_a_later_one_that_is_too_many() -> None:
