@@ -84,6 +84,15 @@ def test_the_objective_of_em_is_the_likelihood_over_all_paths() -> None:
     assert GaussianLearner(x, np.array(lengths), "full", 1e-3).expect(TRUE)[1] == pytest.approx(log)
 
 
+def test_draws_have_the_means_and_covariances_of_their_states(fitted: SpectralGaussianHMM) -> None:
+    """Within six standard errors of a mean, and three tenths of a variance."""
+    x, states = fitted.sample(6000, random_state=1)
+    for k in range(3):
+        rows, covar = x[states == k], fitted.covars_[k]
+        assert (np.abs(rows.mean(axis=0) - fitted.means_[k]) < 6 * np.sqrt(np.diag(covar) / len(rows))).all()
+        assert np.cov(rows.T) == pytest.approx(covar, abs=0.3 * np.diag(covar).max())
+
+
 def test_variances_have_a_least_value() -> None:
     X = np.tile([[0.0, 1.0], [3.0, 1.0]], (100, 1))
     hmm = SpectralGaussianHMM(2, min_covar=0.01, n_init=1, random_state=0).fit(X)
