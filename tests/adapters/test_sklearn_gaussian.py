@@ -91,6 +91,7 @@ def test_draws_have_the_means_and_covariances_of_their_states(fitted: SpectralGa
         rows, covar = x[states == k], fitted.covars_[k]
         assert (np.abs(rows.mean(axis=0) - fitted.means_[k]) < 6 * np.sqrt(np.diag(covar) / len(rows))).all()
         assert np.cov(rows.T) == pytest.approx(covar, abs=0.3 * np.diag(covar).max())
+    assert (x == fitted.sample(6000, random_state=1)[0]).all() and (x != fitted.sample(6000, random_state=2)[0]).any()
 
 
 def test_variances_have_a_least_value() -> None:

@@ -91,6 +91,14 @@ def test_columns_are_refused_exactly_when_they_are_no_treebank(trees: list[tuple
             build(given)
 
 
+@pytest.mark.parametrize("name", ["left", "right", "terminal"])
+def test_columns_of_unlike_lengths_are_refused(name: str) -> None:
+    given = as_lists(SkeletalTrees.of([0, 0], left=[-1, 0], right=[-1, -1], terminal=[0, -1], root=[1]))
+    given[name] = given[name][:-1]
+    with pytest.raises(ValueError, match="length"):
+        build(given)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Derived columns
 
