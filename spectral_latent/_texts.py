@@ -6,7 +6,6 @@ This module imports nothing heavy, so that the errors of a command line come at 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 __all__ = ["alike", "counted", "printable"]
 
@@ -16,6 +15,8 @@ _NAMED = 20  # the largest number of names that an error lists
 
 def alike(name: str, names: Sequence[str]) -> str:
     """Write the names that a user may have meant by one that does not exist, or the first ones that do."""
+    from difflib import get_close_matches  # here, because every start imports this module
+
     meant = [each for each in names if each.casefold() == name.casefold()] or get_close_matches(name, names)
     if meant:
         return f"did you mean {' or '.join(meant)}?"

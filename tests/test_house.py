@@ -201,12 +201,12 @@ LINES: dict[str, tuple[int, int]] = {
     "_numba": (249, 43),  # all that needs numba; parts that are other functions, and are not optimised alone
     "_compiled": (197, 48),  # short inputs that Python runs by itself, with NumPy in the place of some loops
     "_names": (30, 7),  # and imports of names, and of parts of SciPy, when they are used
-    "_texts": (27, 7),  # numbers of things, and similar names, which commands write without the import of options
+    "_texts": (28, 7),  # numbers of things, and similar names, for commands without options; difflib comes on use
     "_options": (252, 64),  # settings of older files that are gone
     "_threads": (76, 15),  # trees and models are made without searches for garbage, which took as long as making trees
     "_scipy": (11, 1),
     "trees": (696, 279),  # and the joining of forests, which left grammar and dependency
-    "operators": (640, 305),  # tensors grouped by shape, in the place of rule by rule; numbers scaled at once
+    "operators": (640, 304),  # tensors grouped by shape, in the place of rule by rule; numbers scaled at once
     "ready": (71, 23),  # what each model is good and bad at, with figures
     "files": (1229, 375),  # settings that are gone; numbers of two bytes stay; alike vectors of words are shared
     "inference": (1698, 510),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
@@ -224,8 +224,8 @@ LINES: dict[str, tuple[int, int]] = {
     "anchors": (522, 187),
     "dependency": (1952, 506),  # exports for packages on top; batches without searches for garbage
     "graphs": (307, 102),
-    "corpora": (1955, 520),  # and tables of separated values, and the raw text of CoNLL-U, which left dependency
-    "reranking": (1015, 379),  # readers and writers of n-best lists came from corpora
+    "corpora": (1956, 520),  # tables of separated values, raw text of CoNLL-U from dependency; difflib comes on use
+    "reranking": (1014, 379),  # readers and writers of n-best lists came from corpora
     "evaluation": (859, 301),
     "kinds": (103, 33),  # kinds that other packages add, which are found by entry points
     "cli": (2833, 466),  # exports for packages on top, training of kinds that they add, facts of ready models

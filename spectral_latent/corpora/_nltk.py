@@ -12,7 +12,6 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, nullcontext, suppress
-from difflib import get_close_matches
 from itertools import chain, islice
 from pathlib import Path
 from sys import intern  # one string per distinct word and tag
@@ -80,6 +79,8 @@ def _reader(corpus: str, method: str, kind: str, example: str) -> Any:
             f"or let NLTK_DATA name the folder that holds it"
         ) from error
     if not has_method:
+        from difflib import get_close_matches
+
         alike = get_close_matches(corpus, dir(nltk.corpus), n=1, cutoff=0.8)
         remedy = f"did you mean nltk:{alike[0]}?" if alike and reader is None else f"give one such as nltk:{example}"
         raise CorpusError(f"nltk:{corpus}: NLTK has no such {kind}; {remedy}")

@@ -292,10 +292,9 @@ def write_nbest(lists: Iterable[NBest]) -> Iterator[str]:
     """Write each list as a line of JSON, which `parse_nbest` reads as the same list; dependency trees lose comments."""
     for nbest in lists:
         entry: dict[str, Any] = {"sent_id": nbest.id, "words": nbest.words}
-        for sentence in [candidate.tree for candidate in nbest.candidates[:1]]:
-            if isinstance(sentence, DependencySentence):
-                columns = {name: getattr(sentence, name) for name in JSON_COLUMNS}
-                entry |= {name: column for name, column in columns.items() if any(cell != "_" for cell in column)}
+        if nbest.candidates and isinstance(sentence := nbest.candidates[0].tree, DependencySentence):
+            columns = {name: getattr(sentence, name) for name in JSON_COLUMNS}
+            entry |= {name: column for name, column in columns.items() if any(cell != "_" for cell in column)}
         entry["candidates"] = list(map(_candidate_row, nbest.candidates))
         yield json.dumps(entry, ensure_ascii=False) + "\n"
 
