@@ -53,9 +53,14 @@ def by_hand(numbers: list[float], digits: int, of_share: int, least: float) -> l
         mantissa, exponent = math.frexp(number)
         return math.ldexp(round(math.ldexp(mantissa, digits)), exponent - digits)
 
-    factor = rounded(max(map(abs, numbers)), digits)
-    shares = [float(np.float16(number / factor)) if factor else 0.0 for number in numbers]
-    return [0.0 if abs(share) < least else rounded(share, of_share) * factor for share in shares]
+    def shares(factor: float) -> list[float]:
+        return [float(np.float16(number / factor)) if factor else 0.0 for number in numbers]
+
+    largest = max(map(abs, numbers))
+    factor = rounded(largest, digits)
+    # What is left out is the share of a factor of 24 digits, before the factor itself loses digits.
+    pairs = zip(shares(rounded(largest, 24)), shares(factor), strict=True)
+    return [0.0 if abs(whole) < least else rounded(share, of_share) * factor for whole, share in pairs]
 
 
 @pytest.mark.parametrize(("compact", "digits", "of_share", "least"), [(False, 24, 11, 0.0), (True, 7, 6, 2**-10)])
