@@ -3,8 +3,6 @@
 A tree is a nested tuple: (symbol, terminal) at a leaf, (symbol, child) or (symbol, left, right) above.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence

@@ -4,8 +4,6 @@ NumPy, its BLAS and numba choose code for the processor that they find, and each
 own.  On x86-64, variables of the environment make them choose the code for another processor.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

@@ -7,8 +7,6 @@ A quarter of the words are new.  In the first half, the memory for unseen words 
 should grow.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

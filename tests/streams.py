@@ -1,7 +1,5 @@
 """Make small shards of treebanks, in memory or in files."""
 
-from __future__ import annotations
-
 import pytest
 
 from spectral_latent.estimation import _treebank

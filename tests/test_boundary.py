@@ -4,8 +4,6 @@ Columns that are not refused must be a forest by `check_forest`, which `tests/in
 plain Python.  With NUMBA_BOUNDSCHECK=1 (`make test-lowest`) an index outside an array is an IndexError here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

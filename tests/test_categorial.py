@@ -1,7 +1,5 @@
 """A formalism over words gets lexicon, charts, constraints, several members, files and n best from its rooms."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

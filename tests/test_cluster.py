@@ -3,8 +3,6 @@
 All tests of a cluster are here, because they share one cluster: its processes take longer to start than the tests.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Compiled code is of use where nobody may write, is kept by the text of its sources, and its making is announced."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import subprocess

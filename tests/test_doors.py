@@ -1,7 +1,5 @@
 """What a caller or the environment names is opened only if it is a file that may be read to its end."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Latent tree models over graphs agree with enumeration of states and of unknown observations."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools

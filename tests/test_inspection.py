@@ -1,7 +1,5 @@
 """Descriptions of states have the expected nodes, shares and probabilities of the oracle."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import replace
 

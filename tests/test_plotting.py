@@ -1,7 +1,5 @@
 """Plots have the numbers that they are given, in colours and marks that tell them apart."""
 
-from __future__ import annotations
-
 import sys
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Silver trees are mended as the guidelines say, and subtrees of dependencies are those that a slow search finds."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

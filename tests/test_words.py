@@ -1,7 +1,5 @@
 """Words get their tags by definition, and are placed into trees without a change of the phrases."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 

@@ -1,7 +1,5 @@
 """An argument of a wrong type or size is refused by TypeError or ValueError, whatever is called."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import warnings

@@ -1,7 +1,5 @@
 """Raw text, tokens, spaCy and NLTK are four roads to one answer: the same words in, the same trees and tags out."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from typing import Any, NamedTuple

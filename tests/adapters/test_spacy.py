@@ -1,7 +1,5 @@
 """The components of spaCy: constituents, tags and dependencies, in a blank pipeline."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The types, the spelling and the points of words, against loops, dense decompositions and a textbook's regression."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

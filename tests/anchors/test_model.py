@@ -1,7 +1,5 @@
 """The anchor hidden Markov model as a whole: against textbook recursions, damaged files and treebanks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

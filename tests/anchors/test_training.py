@@ -1,7 +1,5 @@
 """Anchor hidden Markov models are recovered exactly from population moments; each step against its definition."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """A project of twenty trees, with four sentences that wait, and its server."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

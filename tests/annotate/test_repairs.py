@@ -1,7 +1,5 @@
 """Doubtful labels of a treebank, and broken bracket strings that are mended."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The server answers to its own page alone, and bad requests get a sentence and change nothing."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import socket

@@ -1,7 +1,5 @@
 """Files of trees keep their text, except for the trees that are corrected, and these keep what was beside the tree."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A workbench follows its trees: its parser is that of the sums over the present trees, however they came about."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

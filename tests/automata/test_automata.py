@@ -1,7 +1,5 @@
 """Weighted automata against sums over strings, and against the automata that made the data."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

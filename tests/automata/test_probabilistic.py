@@ -1,7 +1,5 @@
 """Probabilistic automata trained by EM, against sums over all paths, and the choice by held-out strings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """Dependency parsers on the command line: `train dependency`, `parse`, `score` and `evaluate`."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from pathlib import Path

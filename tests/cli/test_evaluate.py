@@ -1,7 +1,5 @@
 """`spectral-latent evaluate`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

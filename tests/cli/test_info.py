@@ -1,7 +1,5 @@
 """`info`: what a model file holds, and the record of its training, which can be repeated."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from hashlib import blake2b

@@ -1,7 +1,5 @@
 """What is printed of files and options does not control a terminal, and has an end; no output replaces an input."""
 
-from __future__ import annotations
-
 import errno
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page of `parse --html`: structure, escaping, and every tree."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

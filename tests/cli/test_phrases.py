@@ -1,7 +1,5 @@
 """`parse` and `score` of phrases, and what is known of them before: tags and brackets."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Models that come with the library: found by name, small enough, as accurate as they say, and made anew alike."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

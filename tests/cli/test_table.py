@@ -3,8 +3,6 @@
 What commands compute is compared with the library in the files that are named after them.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import inspect

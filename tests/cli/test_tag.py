@@ -1,7 +1,5 @@
 """`tag`, `label` and `evaluate` of taggers and of anchor models, whose tables are taken by `info --states`."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """`spectral-latent train`: what is written, what is told, and what is left out."""
 
-from __future__ import annotations
-
 import logging
 import re
 from dataclasses import replace

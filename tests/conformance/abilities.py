@@ -1,7 +1,5 @@
 """Check what models do that take weights, an estimator or a number of jobs."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ A test module makes a subclass of `ModelConformance` for each model, which defin
 `learn`.
 """
 
-from __future__ import annotations
-
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping

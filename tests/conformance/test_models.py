@@ -1,7 +1,5 @@
 """Run the checks of all models on every model of the library."""
 
-from __future__ import annotations
-
 from functools import partial
 from types import MappingProxyType
 from typing import Any

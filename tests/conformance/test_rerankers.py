@@ -1,7 +1,5 @@
 """Run the checks of all models on rerankers."""
 
-from __future__ import annotations
-
 import zlib
 from functools import cache, partial
 from pathlib import Path

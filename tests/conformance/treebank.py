@@ -1,7 +1,5 @@
 """Draw a small treebank of a random grammar: the same sentences as phrases, as dependency trees and with tags."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Dependency treebanks by name, what is no tree, and raw texts; and the writer of CoNLL-U."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

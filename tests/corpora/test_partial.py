@@ -1,7 +1,5 @@
 """Sentences whose trees are partly known, from brackets, CoNLL-U and NLTK's trees."""
 
-from __future__ import annotations
-
 import pytest
 from nltk.tree import Tree
 

@@ -1,7 +1,5 @@
 """One table of readers: every format in every encoding, empty, damaged, and with an error in some line."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable, Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Texts as bytes, and tables as the `csv` module writes them."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 from io import StringIO

@@ -1,7 +1,5 @@
 """The model of arcs: its loss, what it sees, what it leaves alone, and what it gains."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

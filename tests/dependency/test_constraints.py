@@ -1,7 +1,5 @@
 """Dependency parses under constraints, against the enumeration of all trees."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

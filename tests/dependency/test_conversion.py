@@ -1,7 +1,5 @@
 """s-trees of dependency trees: read back, mirrored, and weighed along the dependency tree, over all trees."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

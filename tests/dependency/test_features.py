@@ -1,7 +1,5 @@
 """Features against loops over heads."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple

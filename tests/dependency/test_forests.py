@@ -1,7 +1,5 @@
 """Forests of arcs against the enumeration of all trees."""
 
-from __future__ import annotations
-
 import itertools
 from functools import cache
 

@@ -1,7 +1,5 @@
 """The dependency model from end to end."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """The model of relations: its candidates, features, probabilities and optimum by plain loops, its files, treebanks."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence

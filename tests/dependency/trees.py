@@ -3,8 +3,6 @@
 Heads count words from 1, and 0 stands for the root, as in CoNLL-U.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Counting with known states, and clusters that find them."""
 
-from __future__ import annotations
-
 import itertools
 from functools import cache
 

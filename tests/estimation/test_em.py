@@ -1,7 +1,5 @@
 """Expectation maximisation against enumeration of hidden states, and the identities that it promises."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """All estimators by one body of tests: the table, shards, engines, little data, and what they promise."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """Moments against loops over nodes, their additivity, and moments made of counts."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Estimators that are written outside of the package."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Maps over threads and processes, which may be killed."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Truncated decompositions against numpy's full one, and projections against the formulas on dense matrices."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Iterator

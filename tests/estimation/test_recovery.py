@@ -1,7 +1,5 @@
 """Recovered states: exact on populations, consistent on samples, sound on any data, a start of EM that ends high."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Corners of convex hulls, and mixtures of them, against enumeration of faces."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Counts of rules against counting nodes, and shards in memory and in files."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path

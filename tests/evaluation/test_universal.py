@@ -1,7 +1,5 @@
 """The metrics of the CoNLL 2018 shared task."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

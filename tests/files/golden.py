@@ -4,8 +4,6 @@ They show that later versions still read the files of the present version of the
 Those of older versions are never written again.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Objects come back from arrays and settings, and what is not as declared is refused."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Callable, Hashable, Sequence

@@ -1,7 +1,5 @@
 """The golden files of each version of the format are read, and their models answer as they did."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

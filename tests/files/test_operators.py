@@ -1,7 +1,5 @@
 """Operators come back from arrays of files, rounded or not, and those whose leaf rules share vectors."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

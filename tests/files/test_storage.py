@@ -1,7 +1,5 @@
 """Model files: every bit comes back, and no damage does harm."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json

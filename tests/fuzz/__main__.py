@@ -3,8 +3,6 @@
 A case is the same on every machine: its seed, its kind and its number say all.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

@@ -4,8 +4,6 @@ A damaged file is refused when it is read, by a ModelFileError that names it; or
 NaN, are as many as there are questions, and come from within its arrays (run with NUMBA_BOUNDSCHECK=1 to see that).
 """
 
-from __future__ import annotations
-
 import random
 import warnings
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A few cases of everything that `make fuzz` runs at length."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -4,8 +4,6 @@ A text is read to its end, or refused by a CorpusError that names it, and what w
 same.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """Latent grammars over words: the grammar of a sentence, which rules its forest may use, and the weights of trees."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, NamedTuple
 

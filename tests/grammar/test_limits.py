@@ -1,7 +1,5 @@
 """Limits of what a sentence may cost, for both kinds of parser."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

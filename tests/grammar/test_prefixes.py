@@ -1,7 +1,5 @@
 """Probabilities of prefixes: sums over all sentences that begin so, and what follows from them."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Models to be asked, and what each kind of model calls its inputs, its parts and its constraints."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from typing import Any, NamedTuple

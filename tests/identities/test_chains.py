@@ -1,7 +1,5 @@
 """Sequences under hidden Markov models and automata: plain loops, sums over strings, and one model in two forms."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import product
 from typing import Any

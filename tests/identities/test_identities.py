@@ -4,8 +4,6 @@ Settings are the default ones, so that charts are pruned as users' charts are.  
 n-best list without an end has; their probabilities are those that `score` gives to trees that come from outside.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

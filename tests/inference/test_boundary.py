@@ -4,8 +4,6 @@ Valid forests are spoilt at one or two places, with indices near and far outside
 with Python's own lists.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from dataclasses import replace

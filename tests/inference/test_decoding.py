@@ -1,7 +1,5 @@
 """Decoding against the enumeration of every derivation of a forest."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The inside-outside engine against enumeration of trees and hidden states, and against logarithms at scale."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Left corners: what may begin at a word, compared with series that are added up one by one, and with sums by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Hashes of features and words, and steps of their weights, by definition in plain loops."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

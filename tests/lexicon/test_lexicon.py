@@ -1,7 +1,5 @@
 """Signatures and chains against plain recursion, in several scripts."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

@@ -1,7 +1,5 @@
 """Emissions of rare and unseen words against the formulas of the module, in dictionaries."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The spelling model: its optimum, its features, and words of any script."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Leaf rules of sentences by definition: known words have theirs, unseen ones shares of spelling and signature."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Standard errors by groups: those of a textbook for means, and near the spread of estimates for spectral models."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """All latent tree models are one kind of model; see also `tests/identities`."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Surprisal of the regions of a table is that of their words."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

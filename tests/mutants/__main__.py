@@ -5,8 +5,6 @@ until one fails, those of its module and its room first.  Which tests call which
 file of tests, and kept in the cache of pytest until the file changes.  Tests of corpora are left out, and slow ones.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

@@ -6,8 +6,6 @@ maximum, a text that lacks its last character.  In tables: an entry that is miss
 places.  In regular expressions: another class or quantifier, or an end that is not looked for.
 """
 
-from __future__ import annotations
-
 import ast
 import random
 import re

@@ -4,8 +4,6 @@ Functions get other code, and tables another value wherever they are imported.  
 are replaced by the Python functions that they are made from, which are slower, and are not compiled again.
 """
 
-from __future__ import annotations
-
 import ast
 import gc
 import inspect

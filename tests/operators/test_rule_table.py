@@ -1,7 +1,5 @@
 """Tables of rules against dictionaries from rules to dense arrays."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """Tensor algebra against einsum over all indices, and tensors packed in one array."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Assumptions of anchor and Brown models on tagged data, counted by hand; likelihoods by enumeration."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

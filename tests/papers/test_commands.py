@@ -1,7 +1,5 @@
 """Commands of papers: on generated corpora, against the library's own functions, and on a part of NLTK's."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The estimators of Dhillon et al. (2012) against Algorithm 1 in loops."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 

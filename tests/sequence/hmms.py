@@ -4,8 +4,6 @@ A model is the record `HiddenMarkov`, of which only the four arrays are used her
 ends with probability stop_h, or goes on with T_h.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Taggers and models of sequences with default settings on treebanks: floors somewhat below what they reach."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Sequences as right-branching trees, and back; observations of any kind, and what is kept for those never seen."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 
 import numpy as np

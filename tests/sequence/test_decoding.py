@@ -1,7 +1,5 @@
 """Tags against the enumeration of all paths."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

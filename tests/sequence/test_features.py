@@ -1,7 +1,5 @@
 """What the templates tell apart, and what they must not see."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

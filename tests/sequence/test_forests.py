@@ -1,7 +1,5 @@
 """Trellises against the enumeration of the tags that they leave."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hidden Markov models on the tree engine against the textbook: forward-backward, Viterbi's rivals, Baum-Welch."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

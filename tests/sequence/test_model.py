@@ -1,7 +1,5 @@
 """The latent hidden Markov model from end to end."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Hashable

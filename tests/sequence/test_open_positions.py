@@ -1,7 +1,5 @@
 """Hidden Markov models learnt from sequences with missing observations and states that are known."""
 
-from __future__ import annotations
-
 from itertools import pairwise, product
 from typing import Any
 

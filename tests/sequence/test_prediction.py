@@ -1,7 +1,5 @@
 """What comes next, and proper probabilities, against sums over strings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Learning: what is counted, what is chosen, and that shards do not show."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 from typing import Any

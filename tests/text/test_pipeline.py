@@ -1,7 +1,5 @@
 """One file for a language: the columns of bare words, and the parser that learns from predicted ones."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The division of raw text into sentences, tokens and words, as a treebank has them."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise, product
 

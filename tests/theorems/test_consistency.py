@@ -1,7 +1,5 @@
 """Figure 7 written out again, and the model of the ACL paper."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

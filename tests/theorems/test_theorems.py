@@ -3,8 +3,6 @@
 Populations are enumerated, every tree with every choice of states, so that expectations are exact.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

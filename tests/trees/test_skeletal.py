@@ -1,7 +1,5 @@
 """Columns of trees against the same trees as nested tuples, tables of rules and names against dictionaries."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
