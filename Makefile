@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 LIBRARY := $(VENV)/library
 INSTALLED := $(VENV)/installed
 COMPILED := $(VENV)/compiled
+COLLECTED := $(VENV)/collected
 LOWEST := $(VENV)/lowest
 DOCUMENTED := $(VENV)/documented
 LOCK := requirements-dev.lock
@@ -42,8 +43,10 @@ SITE := PYTHONPATH=docs/_site $(BIN)/sphinx-build --quiet --fail-on-warning -c d
 demo: $(LIBRARY)
 	@$(BIN)/spectral-latent demo
 
-# The tests of one file stay in one process, because they share models; files that read corpora come first.
-test: $(INSTALLED) $(COMPILED)
+# On a new machine, functions are compiled while tools are installed.  The tests of one file stay in one process, because
+# they share models; files that read corpora come first.
+test:
+	@$(MAKE) --no-print-directory --jobs=2 compile collect
 	$(BIN)/python -m pytest -m 'not slow' --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 
 # What CI runs on every change, and what is slow and rarely finds a fault: weekly, and before a release.
@@ -71,8 +74,11 @@ $(COMPILED): $(LIBRARY) $(shell find spectral_latent -name '*.py')
 
 # The byte code of the tests, and of all that they import, is made once, before several processes would make it at once.
 # What cannot be collected is an error of the tests themselves.
-collect: $(INSTALLED)
+collect: $(COLLECTED)
+
+$(COLLECTED): $(INSTALLED)
 	-@$(BIN)/python -m pytest --collect-only --quiet > /dev/null
+	@touch $@
 
 # The tests of the page on which trees are corrected need a browser; without one they are skipped.
 browser:

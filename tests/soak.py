@@ -21,13 +21,13 @@ from tests.toy import toy_treebank
 
 MOST_GROWTH = 20.0  # megabytes, in the second half
 _TAGGED = 100  # the number of sentences that are tagged at once
-TREES = toy_treebank(1000)
+TREES = 1000  # drawn from the toy grammar
 
 
 def sentences(seed: int) -> Iterator[list[str]]:
     """Draw sentences without end; a quarter of their words are new."""
     rng = random.Random(seed)
-    known = [list(tree.words()) for tree in TREES]
+    known = [list(tree.words()) for tree in toy_treebank(TREES)]
     while True:
         yield [word if rng.random() < 0.75 else "".join(rng.choices("abcdefghij", k=8)) for word in rng.choice(known)]
 
@@ -59,8 +59,8 @@ def main() -> int:
     parser.add_argument("--sentences", type=int, default=100_000)
     parser.add_argument("--words", type=int, default=1_000_000)
     given = parser.parse_args()
-    phrases = ConstituencyModel.train(TREES)
-    tagger = LatentTagger.train([[(word, word[-1]) for word in tree.words()] for tree in TREES])
+    phrases = ConstituencyModel.train(toy_treebank(TREES))
+    tagger = LatentTagger.train([[(word, word[-1]) for word in tree.words()] for tree in toy_treebank(TREES)])
 
     parsed = (1 for _ in phrases.parse_all(sentences(1)))
     drawn = sentences(1)

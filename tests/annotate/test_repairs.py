@@ -1,6 +1,7 @@
 """Doubtful labels of a treebank, and broken bracket strings that are mended."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,15 +12,21 @@ from spectral_latent_annotate._repairs import believe, read_brackets, with_given
 from tests.toy import toy_treebank
 
 TREES = toy_treebank(120)
-MODEL = ConstituencyModel.train(TREES)
-TAGS = set(MODEL.members[0].tags)
 
 
-@given(st.text("()NPV dogsa", max_size=40), st.lists(st.sampled_from(["dogs", "a", "N"]), min_size=1, max_size=5))
-def test_any_string_gives_a_tree_over_the_words(brackets: str, words: list[str]) -> None:
-    mended = repair(MODEL, words, brackets)
+@pytest.fixture(scope="module")
+def model() -> ConstituencyModel:
+    return ConstituencyModel.train(TREES)
+
+
+@given(
+    brackets=st.text("()NPV dogsa", max_size=40),
+    words=st.lists(st.sampled_from(["dogs", "a", "N"]), min_size=1, max_size=5),
+)
+def test_any_string_gives_a_tree_over_the_words(model: ConstituencyModel, brackets: str, words: list[str]) -> None:
+    mended = repair(model, words, brackets)
     assert list(mended.tree.words()) == words
-    given, found = set(read_brackets(brackets, words, TAGS)), set(list_constituents(mended.tree))
+    given, found = set(read_brackets(brackets, words, set(model.members[0].tags))), set(list_constituents(mended.tree))
     assert set(mended.dropped) == given - found and set(mended.added) == found - given
 
 
@@ -37,24 +44,24 @@ def test_brackets_without_partners_and_other_words_are_passed_over() -> None:
         "(S (NP (DT the) () dog) (VP barks))",
     ):
         assert [part for part in read_brackets(text, words, {"DT"}) if part.label != "old"] == found
-    assert read_brackets("", words, TAGS) == read_brackets("cats sleep", words, TAGS) == []
+    assert read_brackets("", words, {"DT"}) == read_brackets("cats sleep", words, {"DT"}) == []
 
 
-def test_a_whole_tree_stays_and_a_string_that_tells_nothing_is_parsed() -> None:
+def test_a_whole_tree_stays_and_a_string_that_tells_nothing_is_parsed(model: ConstituencyModel) -> None:
     for tree in TREES[:10]:
         words = list(tree.words())
-        assert repair(MODEL, words, tree.bracketed()).tree == tree
-        assert repair(MODEL, words, "").tree == MODEL.parse(words).tree
+        assert repair(model, words, tree.bracketed()).tree == tree
+        assert repair(model, words, "").tree == model.parse(words).tree
 
 
-def test_given_brackets_that_no_chart_has_are_candidates() -> None:
+def test_given_brackets_that_no_chart_has_are_candidates(model: ConstituencyModel) -> None:
     words = ["the", "dog", "barks", "."]
     odd = Constituent(1, 3, "PP", False)
     inputs = [unknown_phrase(words)]
-    found_parts = MODEL.find_parts(inputs, MODEL.chart(inputs))
+    found_parts = model.find_parts(inputs, model.chart(inputs))
     for constituents, posterior in ([], 0.0), ([odd, Constituent(0, 2, "NP", False)], 5e-3):
-        parts = with_given(MODEL, found_parts, [constituents]).parts
-        found = dict(zip(MODEL.labels.named(parts), parts.posterior.tolist(), strict=True))
+        parts = with_given(model, found_parts, [constituents]).parts
+        found = dict(zip(model.labels.named(parts), parts.posterior.tolist(), strict=True))
         assert found.get(odd, 0.0) == posterior
         assert found[Constituent(0, 2, "NP", False)] > 0.5
 

@@ -160,28 +160,30 @@ def test_sentences_open_by_features_of_their_own() -> None:
     np.testing.assert_allclose(found.posteriors(weights, np.zeros((12, 12)))[0] @ _OPENS, plain)
 
 
-ITALIAN = LearntTokenisation(frozenset(), Segmenter.train(random_texts(30)))
+@pytest.fixture(scope="module")
+def italian() -> LearntTokenisation:
+    return LearntTokenisation(frozenset(), Segmenter.train(random_texts(30)))
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
-def test_nothing_is_lost_and_every_token_has_its_place(text: str) -> None:
-    tokens = [token for sentence in ITALIAN.sentences(text) for token in sentence if token.part < 2]
+@given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
+def test_nothing_is_lost_and_every_token_has_its_place(italian: LearntTokenisation, text: str) -> None:
+    tokens = [token for sentence in italian.sentences(text) for token in sentence if token.part < 2]
     assert "".join("".join(token.form.split()) for token in tokens) == "".join(text.split())
     for token in tokens:
         assert text[token.first :].startswith(token.form.split()[0])
     assert [each.first for each in tokens] == sorted({each.first for each in tokens})
-    assert all(ITALIAN.sentences(text))
+    assert all(italian.sentences(text))
 
 
-def test_an_empty_line_ends_a_sentence_and_capitals_stay() -> None:
-    assert [[token.word for token in tokens] for tokens in ITALIAN.sentences("la mare\r\n \r\nlupo Nel.")] == [
+def test_an_empty_line_ends_a_sentence_and_capitals_stay(italian: LearntTokenisation) -> None:
+    assert [[token.word for token in tokens] for tokens in italian.sentences("la mare\r\n \r\nlupo Nel.")] == [
         ["la", "mare"],
         ["lupo", "Ne", "l", "."],
     ]
-    assert list(ITALIAN.sentences(" \n")) == []
-    assert [token.word for token in ITALIAN.words("lupo nel. la mare.")] == ["lupo", "ne", "l", ".", "la", "mare", "."]
+    assert list(italian.sentences(" \n")) == []
+    assert [token.word for token in italian.words("lupo nel. la mare.")] == ["lupo", "ne", "l", ".", "la", "mare", "."]
     with pytest.raises(TypeError, match="a raw text is a string"):
-        ITALIAN.sentences(["la", "mare"])  # type: ignore[arg-type]
+        italian.sentences(["la", "mare"])  # type: ignore[arg-type]
 
 
 def test_words_at_the_beginning_of_a_token_are_found_there() -> None:
