@@ -193,8 +193,8 @@ VERBS = {
     "sizes",
     "parse",
 }
-N_TYPES = 350
-N_FILES = 199
+N_TYPES = 348
+N_FILES = 196
 LINES: dict[str, tuple[int, int]] = {
     "spectral_latent": (75, 6),
     "_version": (40, 3),
@@ -209,10 +209,10 @@ LINES: dict[str, tuple[int, int]] = {
     "operators": (640, 304),  # tensors grouped by shape, in the place of rule by rule; numbers scaled at once
     "ready": (71, 23),  # what each model is good and bad at, with figures
     "files": (1229, 375),  # settings that are gone; numbers of two bytes stay; alike vectors of words are shared
-    "inference": (1698, 510),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
+    "inference": (1695, 508),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
     "estimation": (2402, 816),  # ends of starts; how many trees would show more states; priors of rules without a loop
     "drawing": (136, 45),
-    "inspection": (333, 157),  # and the tables and pictures of anchor models, which left `anchors`
+    "inspection": (170, 92),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (77, 12),
     "tokenisation": (229, 50),  # patterns that are compiled when text comes
     "model": (1172, 520),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
@@ -228,7 +228,7 @@ LINES: dict[str, tuple[int, int]] = {
     "reranking": (1014, 379),  # readers and writers of n-best lists came from corpora
     "evaluation": (859, 301),
     "kinds": (103, 33),  # kinds that other packages add, which are found by entry points
-    "cli": (2833, 466),  # exports for packages on top, training of kinds that they add, facts of ready models
+    "cli": (2821, 466),  # exports for packages on top, training of kinds that they add, facts of ready models
     "__main__": (4, 1),
     "spectral_latent_annotate": (1638, 431),  # names imported on use; several files to suggest from
     "spectral_latent_nltk": (759, 345),  # conversions of the objects of NLTK came from corpora

@@ -9,9 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
-from spectral_latent.inference import collapse
-from spectral_latent.inspection import Direction, NamedOperators, describe_directions, describe_rules, describe_states
-from spectral_latent.inspection.states import anchor_rows, anchor_table
+from spectral_latent.inspection import (
+    NamedOperators,
+    anchor_rows,
+    anchor_table,
+    describe_rules,
+    describe_states,
+)
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.trees import Rules
 from tests.anchors.test_model import sentences
@@ -103,54 +107,6 @@ def test_rules_are_as_frequent_as_in_the_model(seed: int) -> None:
     found = {rule.name: rule.expected for rule in described}
     assert {name: found[name] for name in expected} == pytest.approx(expected)
     assert [rule.expected for rule in described] == sorted((rule.expected for rule in described), reverse=True)
-
-
-@given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=20)
-def test_loadings_are_joint_means_over_roots_of_probabilities(seed: int) -> None:
-    """In the basis of states, v is 1, and w is the number of nodes in each state."""
-    operators = replace(random_model(seed), probabilities=False)
-    coarse = collapse(random_model(seed))
-    nodes = expected_nodes(operators)
-    total = [sum(nodes[a, h] for h in range(size)) for a, size in enumerate(STATES)]
-    named = NamedOperators(operators, ["S", "A", "B"], ["x", "y", "z"], coarse)
-    for directions in describe_directions(named, 100):
-        a = named.symbols.index(directions[0].symbol)
-        share = np.array([nodes[a, h] for h in range(STATES[a])]) / total[a]
-        joint = {("words", named.terminals[x]): operators.leaf[r] for r, (b, x) in enumerate(RULES.leaf) if a == b}
-        for tensor, rule in zip(operators.binary, RULES.binary.tolist(), strict=True):
-            if rule[0] == a:
-                joint["rules", named.rule(rule)] = tensor.to_dense().sum(axis=(1, 2))
-        shares = {}  # of the nodes in each state, at each place in a rule
-        for tensor, (b, *children) in zip(operators.binary, RULES.binary.tolist(), strict=True):
-            parents = np.array([nodes[b, h] for h in range(STATES[b])])
-            for side in (0, 1):
-                if children[side] == a:
-                    written = [
-                        f"[{named.symbols[c]}]" if k == side else named.symbols[c] for k, c in enumerate(children)
-                    ]
-                    at_place = parents @ tensor.to_dense().sum(axis=2 - side) / total[a]
-                    shares[f"{named.symbols[b]} → {' '.join(written)}"] = at_place
-        for direction in directions:
-            for (kind, name), vector in joint.items():
-                p = vector[: len(share)] @ share
-                expected = vector[direction.direction] / np.sqrt(p)
-                assert dict(getattr(direction, kind))[name] == pytest.approx(expected, rel=1e-3)
-            for name, of_states in shares.items():
-                loading = of_states[direction.direction] / np.sqrt(of_states.sum())
-                assert dict(direction.places)[name] == pytest.approx(loading, rel=1e-3)
-            of_places = np.array([loading for _, loading in direction.places])
-            assert direction.frequency == pytest.approx(total[a], rel=1e-3)
-            assert (of_places >= 0).all()
-        # Σ over places of E[1(place) y_h] / √p, times √p, is E[y_h]: the share of the state
-    (top,) = (dict(d.places)["at the top"] for d in describe_one(named, "S")[:1])
-    root = operators.root[0]
-    assert top == pytest.approx(root[0] / total[0] / np.sqrt(root.sum() / total[0]), rel=1e-3)
-
-
-def describe_one(named: NamedOperators, symbol: str) -> list[Direction]:
-    (found,) = (directions for directions in describe_directions(named, 100) if directions[0].symbol == symbol)
-    return found
 
 
 def test_singular_values_that_are_not_zero_are_listed() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,9 +16,7 @@ from spectral_latent.cli.options import AsJson, Command, Count, Value
 from spectral_latent.cli.outputs import message
 
 if TYPE_CHECKING:
-    from spectral_latent.inspection import Described, Direction
-
-    _Parts = Sequence[Described | Direction]
+    from spectral_latent.inspection import Described
 
 _json = partial(json.dumps, ensure_ascii=False)
 _LISTS = ("words", "rules", "places")
@@ -39,7 +37,7 @@ def info(
     Every command accepts a name in this list instead of a file.  For a MODEL, a table shows its kind, sizes,
     tags or anchors, options, and the record of `train`: the command, what was read, and the figures of --dev.
 
-    --states shows what best distinguishes each state or direction of a symbol, with probabilities; see docs/states.md.
+    --states shows what best distinguishes each state of a symbol, with probabilities; see docs/states.md.
 
     \b
     Example:
@@ -120,7 +118,7 @@ def _show_states(file: str, symbols: Sequence[str], top: int, as_json: bool) -> 
     if loaded.kind == "anchors":
         if symbols:
             raise click.UsageError(f"--symbol is for grammars, and {file} is an anchor model; give --states")
-        from spectral_latent.inspection.states import anchor_rows, anchor_table
+        from spectral_latent.inspection import anchor_rows, anchor_table
 
         rows = ({**row._asdict(), "words": dict(row.words)} for row in anchor_rows(loaded, top))
         click.echo("\n".join(map(_json, rows)) if as_json else anchor_table(loaded, top))
@@ -133,48 +131,38 @@ def _show_states(file: str, symbols: Sequence[str], top: int, as_json: bool) -> 
         raise click.ClickException(f"{file}: {error}") from None
 
 
-def states_of_symbols(model: Any, symbols: Sequence[str], top: int) -> Iterator[tuple[_Parts, Sequence[float]]]:
-    """Describe the states of symbols, or the directions of a model without probabilities, with singular values.
+def states_of_symbols(model: Any, symbols: Sequence[str], top: int) -> Iterator[tuple[list[Described], list[float]]]:
+    """Describe the states of symbols, with the singular values of each symbol.
 
     The most frequent symbol comes first, and of a symbol the most frequent state; without symbols, the ten most
     frequent ones are described."""
     from spectral_latent.corpora import CorpusError
-    from spectral_latent.inspection import describe_directions, describe_states
+    from spectral_latent.inspection import describe_states
 
     named = model.named_operators
     for symbol in symbols:
         if symbol not in named.symbols:
             raise CorpusError(f"no symbol {symbol!r}; {alike(symbol, named.symbols)}")
-    describe: Callable[..., Iterator[_Parts]] = (
-        describe_states if named.operators.probabilities else describe_directions
-    )
-    described = describe(named, top)
+    described = describe_states(named, top)
     missing = dict.fromkeys(symbols)
     wanted = (parts for parts in described if parts[0].symbol in symbols) if symbols else islice(described, _SYMBOLS)
     for parts in wanted:
         symbol = parts[0].symbol
         missing.pop(symbol, None)
-        yield sorted(parts, key=lambda part: -getattr(part, "share", 0.0)), named.spectrum(symbol)
+        yield sorted(parts, key=lambda state: -state.share), named.spectrum(symbol)
     if missing:
         raise CorpusError(f"no tree has the symbol {next(iter(missing))!r}")
 
 
-def _paragraph(parts: _Parts, spectrum: Sequence[float]) -> Iterator[str]:
-    """Write the states or directions of a symbol."""
-    from spectral_latent.inspection import Described
-
-    unit = "state" if isinstance(parts[0], Described) else "direction"
-    yield f"{printable(parts[0].symbol)}: {counted(len(parts), unit)}, {parts[0].frequency:.2f} nodes in a tree"
+def _paragraph(states: Sequence[Described], spectrum: Sequence[float]) -> Iterator[str]:
+    """Write the states of a symbol."""
+    yield f"{printable(states[0].symbol)}: {counted(len(states), 'state')}, {states[0].frequency:.2f} nodes in a tree"
     if spectrum:
         yield f"  singular values {' '.join(f'{sigma:.2f}' for sigma in spectrum)}"
-    for part in parts:
-        if isinstance(part, Described):
-            yield f"  state {part.state}, {100 * part.share:.1f} %"
-        else:
-            value = part.singular_value
-            yield f"  direction {part.direction}" + ("" if value is None else f", singular value {value:.2f}")
+    for state in states:
+        yield f"  state {state.state}, {100 * state.share:.1f} %"
         for name in _LISTS:
-            if entries := getattr(part, name):
+            if entries := getattr(state, name):
                 yield f"    {name:<7} " + ", ".join(f"{printable(entry)} {number:.3f}" for entry, number in entries)
     yield ""
 

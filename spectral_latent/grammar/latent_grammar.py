@@ -133,7 +133,7 @@ class LatentGrammar(
     def named_operators(self) -> NamedOperators:
         """The operators, with the names of symbols and words; see `inspection`."""
         names = list(map(self.name_of, self.symbols))
-        return NamedOperators(self.operators, names, self.lexicon.terminal_names, self.coarse)
+        return NamedOperators(self.operators, names, self.lexicon.terminal_names)
 
     @abstractmethod
     def chart(self, inputs: Sequence[Partial[Sentence, Constraints]]) -> Charts:

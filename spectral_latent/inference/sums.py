@@ -33,7 +33,6 @@ The sum of the inside vectors of all trees below a symbol is 1 in every state, i
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -357,21 +356,11 @@ def sums_of_rules(operators: ObservableOperators, below: FloatArray) -> FloatArr
     return sums
 
 
-def until_still(following: Callable[[FloatArray], FloatArray], sums: FloatArray) -> FloatArray:
-    """Compute sums (..., S, M) from those before until none changes by more than 1e-12, in at most 40 rounds.
-
-    Errors of spectral estimates may keep sums moving; these are taken as the last round leaves them."""
-    for _ in range(_ROUNDS):
-        before, sums = sums, following(sums)
-        if np.abs(sums - before).max(initial=0.0) < _STILL:
-            break
-    return sums
-
-
 def mean_inside_vectors(operators: ObservableOperators, coarse: ObservableOperators) -> FloatArray:
     """Compute ζ (S, M) of a latent grammar; zero for a symbol with c¹ · ζ ≤ 0.
 
-    The equation is iterated from the sums of the leaves' vectors; see `until_still`.
+    The equation is iterated from the sums of the leaves' vectors, until none changes by more than 1e-12, for at most
+    40 rounds: errors of spectral estimates may keep sums moving, and these are taken as the last round leaves them.
 
     coarse: operators over the same rules with one state a symbol; their root weights are p(a).
 
@@ -392,4 +381,10 @@ def mean_inside_vectors(operators: ObservableOperators, coarse: ObservableOperat
         rows: FloatArray = vectors * scale[:, None]
         return rows
 
-    return until_still(lambda means: scale(leaves + sums_of_rules(operators, means)), scale(leaves))
+    means = scale(leaves)
+    for _ in range(_ROUNDS):
+        before = means
+        means = scale(leaves + sums_of_rules(operators, before))
+        if np.abs(means - before).max(initial=0.0) < _STILL:
+            break
+    return means

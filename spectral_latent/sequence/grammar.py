@@ -170,7 +170,7 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
         names += [f"{name} ..." for name in names]
         seen = self.observations
         terminals = seen.terminal_names if isinstance(seen, Lexicon) else [*map(str, seen.known), "<unseen>"]
-        return NamedOperators(self.latent, names, terminals, self.coarse)
+        return NamedOperators(self.latent, names, terminals)
 
     @property
     def part_names(self) -> list[Tag]:

@@ -23,9 +23,58 @@ import numpy as np
 from spectral_latent._compiled import TINY
 from spectral_latent._texts import printable
 from spectral_latent.inference import mean_node_counts
-from spectral_latent.inspection.named import LEAST, NamedOperators, parts_of_symbols
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray
+
+__all__ = [
+    "Described",
+    "DescribedRule",
+    "NamedOperators",
+    "anchor_rows",
+    "anchor_table",
+    "describe_rules",
+    "describe_states",
+]
+
+_TOP = "at the top"
+_LEAST = 1e-4  # words, rules and places that are less likely are not listed
+_Listed = list[tuple[str, FloatArray]]  # names, each with its probability in each of m states
+
+
+class NamedOperators(NamedTuple):
+    """Operators with names for their symbols and terminals.
+
+    operators: operators of S symbols over T terminals.
+    symbols: (S,) the names of the symbols.
+    terminals: (T,) the names of the terminals."""
+
+    operators: ObservableOperators
+    symbols: Sequence[str]
+    terminals: Sequence[str]
+
+    def spectrum(self, symbol: str) -> list[float]:
+        """List the singular values of a symbol that are not zero; empty if the model has kept none.
+
+        >>> from spectral_latent.graphs import GraphModel
+        >>> import networkx as nx
+        >>> graph = nx.DiGraph()
+        >>> graph.add_node(0, label="a", observation="x")
+        >>> model = GraphModel.train([graph] * 100)
+        >>> len(model.named_operators.spectrum("a"))
+        1
+        """
+        values = self.operators.singular_values
+        return [] if values is None else [sigma for sigma in values[self.symbols.index(symbol)].tolist() if sigma > 0]
+
+    def rule(self, rule: Sequence[int]) -> str:
+        """Write a rule of symbols.
+
+        >>> from spectral_latent.operators import ObservableOperators
+        >>> NamedOperators(ObservableOperators.__new__(ObservableOperators), ["S", "NP", "VP"], []).rule([0, 1, 2])
+        'S → NP VP'
+        """
+        parent, *children = (self.symbols[symbol] for symbol in rule)
+        return f"{parent} → {' '.join(children)}"
 
 
 class Described(NamedTuple):
@@ -56,19 +105,45 @@ class DescribedRule(NamedTuple):
     probability: float
 
 
-def _ranked(names: Sequence[str], p: FloatArray, share: FloatArray, most: int) -> list[list[tuple[str, float]]]:
+def _list_names(named: NamedOperators, nodes: FloatArray) -> tuple[list[_Listed], list[_Listed], list[_Listed]]:
+    """List the words and rules of each symbol, with their probabilities, and its places, with their expected nodes.
+
+    nodes: (S, M) the expected number of nodes of each symbol in each state."""
+    operators = named.operators
+    m = operators.states.tolist()
+    words: list[_Listed] = [[] for _ in m]
+    rules: list[_Listed] = [[] for _ in m]
+    places: list[_Listed] = [[] for _ in m]
+    for (a, x), row in zip(operators.rules.leaf.tolist(), operators.leaf, strict=True):
+        words[a].append((named.terminals[x], row[: m[a]]))
+    for rule, tensor in zip(operators.rules.binary.tolist(), operators.binary, strict=True):
+        a, b, c = rule
+        parent, left, right = (named.symbols[symbol] for symbol in rule)
+        rules[a].append((named.rule(rule), tensor.sums()))
+        of_parent = nodes[a, : m[a]]
+        places[b].append((f"{parent} → [{left}] {right}", of_parent @ tensor.apply_right(np.ones(m[c]))))
+        places[c].append((f"{parent} → {left} [{right}]", of_parent @ tensor.apply_left(np.ones(m[b]))))
+    for (a, b), matrix in zip(operators.rules.unary.tolist(), operators.unary, strict=True):
+        rules[a].append((named.rule((a, b)), matrix[: m[a]].sum(axis=1)))
+        places[b].append((f"{named.symbols[a]} → [{named.symbols[b]}]", nodes[a] @ matrix[:, : m[b]]))
+    for a, at_root in enumerate(operators.root):
+        places[a].append((_TOP, at_root[: m[a]]))
+    return words, rules, places
+
+
+def _ranked(listed: _Listed, share: FloatArray, most: int) -> list[list[tuple[str, float]]]:
     """Rank names for each of m states by their part in the divergence of the state from the mean.
 
-    p: (n, m) the probability of each name in each state.
     share: (m,) the share of each state."""
+    p = np.array([of_state for _, of_state in listed]).reshape(-1, len(share))
     mean = p @ share
     ranked = []
     for column in p.T:
-        likely = np.flatnonzero(column > LEAST)
+        likely = np.flatnonzero(column > _LEAST)
         # Names that are as frequent in the state as in its symbol gain a little, and are ranked by their probability.
         gain = column[likely] * (1e-3 + np.log(column[likely] / mean[likely])) if len(share) > 1 else column[likely]
         best = likely[np.argsort(-gain, kind="stable")[:most]]
-        ranked.append([(names[row], float(column[row])) for row in best.tolist() if gain[likely == row] > 0])
+        ranked.append([(listed[row][0], float(column[row])) for row in best.tolist() if gain[likely == row] > 0])
     return ranked
 
 
@@ -76,8 +151,8 @@ def _with_probabilities(named: NamedOperators) -> NamedOperators:
     """Divide probabilities by their sums.  Raises ValueError if the numbers of the operators are not probabilities."""
     if not named.operators.probabilities:
         raise ValueError(
-            "the model has directions of a latent space and no states; `describe_directions` describes them, and the "
-            "estimator `moments` finds the states of a spectral model"
+            "the model has directions of a latent space and no states; the estimator `moments` finds the states of a "
+            "spectral model"
         )
     return named._replace(operators=ObservableOperators.probabilities_of(named.operators))
 
@@ -103,25 +178,21 @@ def describe_states(named: NamedOperators, n: int = 8) -> Iterator[list[Describe
     N 1 0.5 [('dog', 0.75)] [('S → N [N]', 1.0)]
     """
     named = _with_probabilities(named)
-    operators = named.operators
-    expected = mean_node_counts(operators)
-    frequency = expected.sum(axis=1)
-    order = [a for a in np.argsort(-frequency, kind="stable").tolist() if frequency[a] > 0.0]
-    for a, of_symbol in parts_of_symbols(named, order, np.ones(operators.root.shape), expected):
-        m = int(operators.states[a])
-        share = expected[a, :m] / frequency[a]
-        (words, of_words), (rules, of_rules), (places, at_places) = of_symbol
+    nodes = mean_node_counts(named.operators)
+    frequency = nodes.sum(axis=1)
+    listed = _list_names(named, nodes)
+    for a in np.argsort(-frequency, kind="stable").tolist():
+        if not frequency[a] > 0.0:
+            continue
+        of_state = nodes[a, : named.operators.states[a]]
+        share = of_state / frequency[a]
+        words, rules, places = (of_symbols[a] for of_symbols in listed)
         # p(x | h, a) of a place is the part of the expected nodes in state h that come from the place.
-        in_place = at_places / np.maximum(expected[a, :m], TINY)
-        of_state = zip(
-            _ranked(words, of_words, share, n),
-            _ranked(rules, of_rules, share, n),
-            _ranked(places, in_place, share, n),
-            strict=True,
-        )
+        places = [(name, n_nodes / np.maximum(of_state, TINY)) for name, n_nodes in places]
+        ranked = zip(*(_ranked(each, share, n) for each in (words, rules, places)), strict=True)
         yield [
             Described(named.symbols[a], h, float(frequency[a]), float(share[h]), *lists)
-            for h, lists in enumerate(of_state)
+            for h, lists in enumerate(ranked)
         ]
 
 
@@ -140,20 +211,15 @@ def describe_rules(named: NamedOperators) -> list[DescribedRule]:
     [DescribedRule(name='S → N N', expected=1.0, probability=1.0)]
     """
     named = _with_probabilities(named)
-    operators = named.operators
-    nodes = mean_node_counts(operators)
-    m = operators.states
+    nodes = mean_node_counts(named.operators)
+    _, rules, _ = _list_names(named, nodes)
     described = []
-    for rule, tensor in zip(operators.rules.binary.tolist(), operators.binary, strict=True):
-        described.append((rule, float(nodes[rule[0], : m[rule[0]]] @ tensor.sums())))
-    for rule, matrix in zip(operators.rules.unary.tolist(), operators.unary, strict=True):
-        described.append((rule, float(nodes[rule[0]] @ matrix.sum(axis=1))))
-    frequency = nodes.sum(axis=1)
-    described.sort(key=lambda pair: -pair[1])
-    return [
-        DescribedRule(named.rule(rule), count, count / max(float(frequency[rule[0]]), TINY))
-        for rule, count in described
-    ]
+    for of_symbol, of_state in zip(rules, nodes, strict=True):
+        frequency = max(float(of_state.sum()), TINY)
+        for name, p in of_symbol:
+            expected = float(of_state[: len(p)] @ p)
+            described.append(DescribedRule(name, expected, expected / frequency))
+    return sorted(described, key=lambda rule: -rule.expected)
 
 
 # States of anchor models
