@@ -58,7 +58,7 @@ _ADAPTERS = {
         *("AnchorTagger", "LatentHMMTagger", "ParseGraph", "ParseTree", "SpectralDependencyParser", "SpectralParser"),
         *("partial_from_nltk", "phrase_to_nltk", "sentence_from_nltk", "sentence_to_nltk", "to_nbest"),
     },
-    "spectral_latent_sklearn": {"SpectralGaussianHMM", "SpectralHMM", "from_hmmlearn", "to_hmmlearn"},
+    "spectral_latent_sklearn": {"SpectralGaussianHMM", "SpectralHMM"},
     "spectral_latent_spacy": {
         *("NotAConstituentError", "SpectralConstituency", "SpectralDependency", "SpectralTagger"),
     },

@@ -7,12 +7,6 @@ if find_spec("sklearn") is None:
         'scikit-learn is not installed; run `pip install ".[sklearn]"` in a checkout', name="sklearn"
     )
 
-from spectral_latent_sklearn._hmmlearn import from_hmmlearn, to_hmmlearn
 from spectral_latent_sklearn._markov import SpectralGaussianHMM, SpectralHMM
 
-__all__ = [
-    "SpectralGaussianHMM",
-    "SpectralHMM",
-    "from_hmmlearn",
-    "to_hmmlearn",
-]
+__all__ = ["SpectralGaussianHMM", "SpectralHMM"]
