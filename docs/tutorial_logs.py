@@ -19,7 +19,6 @@ import numpy as np
 
 from spectral_latent import AnchorHMM, WeightedAutomaton, load
 from spectral_latent.anchors import AnchorOptions
-from spectral_latent.automata import AutomatonOptions
 from spectral_latent_nltk import phrase_to_nltk
 
 rng = np.random.default_rng(0)
@@ -88,12 +87,3 @@ for state in sorted({state for row in states for state in row}, key=str):
         if tag == state
     ]
     print(state, sorted(set(members), key=lambda word: -members.count(word))[:6])
-
-# %%
-# A picture of an automaton
-# -------------------------
-# A small automaton of the same log, in Graphviz's language: ``dot -Tsvg sessions.dot -o sessions.svg`` draws it.
-
-small = WeightedAutomaton.train(events, AutomatonOptions(n_states=4, estimator="em"))
-picture = small.to_graphviz(least=0.05)
-print(picture)

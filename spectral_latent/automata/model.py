@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -280,36 +279,6 @@ class WeightedAutomaton(SequenceModel[SequenceGrammar[Any, Alphabet], Sequence[H
     @property
     def _floor(self) -> float:
         return (self.options or AutomatonOptions()).floor
-
-    def to_graphviz(self, least: float = 0.01) -> str:
-        """Write the automaton in Graphviz's language: states as nodes, symbols with their numbers as edges.
-
-        The number of a node is the state's, with β; an edge without a source has α.
-
-        least: the smallest size of a number that is written.
-
-        >>> coin = WeightedAutomaton(Alphabet("a"), np.ones(1), np.full((1, 1, 1), 0.25), np.array([0.75]))
-        >>> print(coin.to_graphviz())
-        digraph {
-          rankdir=LR;
-          0 [label="0: 0.75"];
-          start0 [shape=point];
-          start0 -> 0 [label="1"];
-          0 -> 0 [label="a 0.25"];
-        }
-        """
-        lines = ["digraph {", "  rankdir=LR;"]
-        lines += [f'  {h} [label="{h}: {p:.3g}"];' for h, p in enumerate(self.final.tolist())]
-        for h in np.flatnonzero(np.abs(self.initial) >= least).tolist():
-            lines += [f"  start{h} [shape=point];", f'  start{h} -> {h} [label="{self.initial[h]:.3g}"];']
-        size = np.abs(self.step).max(axis=0)
-        for h, k in np.argwhere(size >= least).tolist():
-            # The symbols between two states share an edge, the likeliest first.
-            column = self.step[:, h, k]
-            shown = [x for x in np.argsort(-np.abs(column), kind="stable").tolist() if abs(column[x]) >= least]
-            label = "\n".join(f"{self.observations.known[x]} {column[x]:.3g}" for x in shown)
-            lines.append(f"  {h} -> {k} [label={json.dumps(label, ensure_ascii=False)}];")
-        return "\n".join([*lines, "}"])
 
     @cached_property
     def _balanced(self) -> tuple[FloatArray, FloatArray, FloatArray]:
