@@ -3,8 +3,6 @@
 The names below are imported when they are first used, so that `import spectral_latent` costs nothing.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 from spectral_latent._names import import_when_used

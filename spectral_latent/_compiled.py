@@ -5,8 +5,6 @@ Python runs the first short inputs of a process by itself, which takes less time
 imported when something is compiled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -3,8 +3,6 @@
 This module imports nothing heavy, so that the help of the command line is quick.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module

@@ -4,8 +4,6 @@ numba reads `.numba_config.yaml` of the current folder, which could name the fol
 Whoever prepares a folder of texts could then run code.
 """
 
-from __future__ import annotations
-
 import gc
 import hashlib
 import logging

@@ -3,8 +3,6 @@
 This module imports nothing heavy, so that the errors of a command line come at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 __all__ = ["alike", "counted", "printable"]

@@ -4,8 +4,6 @@ In a page, lines and letters have the colour of the text around the picture.  A 
 light or dark colours that the reader has chosen.  Every picture has a text with the same content, for screen readers.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterable, Sequence
 from html import escape

@@ -13,8 +13,6 @@ in the other states of the symbol.  Those that are rarer in the state than in it
 `inference.mean_node_counts` computes the expectations n.  States of an anchor model have anchors and words alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 

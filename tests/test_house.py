@@ -196,45 +196,45 @@ VERBS = {
 N_TYPES = 348
 N_FILES = 195
 LINES: dict[str, tuple[int, int]] = {
-    "spectral_latent": (75, 6),
+    "spectral_latent": (73, 6),
     "_version": (40, 3),
-    "_numba": (249, 43),  # all that needs numba; parts that are other functions, and are not optimised alone
-    "_compiled": (197, 48),  # short inputs that Python runs by itself, with NumPy in the place of some loops
-    "_names": (30, 7),  # and imports of names, and of parts of SciPy, when they are used
-    "_texts": (28, 7),  # numbers of things, and similar names, for commands without options; difflib comes on use
+    "_numba": (247, 43),  # all that needs numba; parts that are other functions, and are not optimised alone
+    "_compiled": (195, 48),  # short inputs that Python runs by itself, with NumPy in the place of some loops
+    "_names": (28, 7),  # and imports of names, and of parts of SciPy, when they are used
+    "_texts": (26, 7),  # numbers of things, and similar names, for commands without options; difflib comes on use
     "_options": (252, 64),  # settings of older files that are gone
     "_threads": (76, 15),  # trees and models are made without searches for garbage, which took as long as making trees
     "_scipy": (11, 1),
     "trees": (696, 279),  # and the joining of forests, which left grammar and dependency
-    "operators": (640, 304),  # tensors grouped by shape, in the place of rule by rule; numbers scaled at once
-    "ready": (71, 23),  # what each model is good and bad at, with figures
-    "files": (1229, 375),  # settings that are gone; numbers of two bytes stay; alike vectors of words are shared
-    "inference": (1695, 508),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
-    "estimation": (2402, 816),  # ends of starts; how many trees would show more states; priors of rules without a loop
-    "drawing": (136, 45),
-    "inspection": (170, 92),  # and the tables and pictures of anchor models, which left `anchors`
+    "operators": (638, 304),  # tensors grouped by shape, in the place of rule by rule; numbers scaled at once
+    "ready": (69, 23),  # what each model is good and bad at, with figures
+    "files": (1223, 375),  # settings that are gone; numbers of two bytes stay; alike vectors of words are shared
+    "inference": (1691, 508),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
+    "estimation": (2388, 816),  # ends of starts; how many trees would show more states; priors of rules without a loop
+    "drawing": (134, 45),
+    "inspection": (168, 92),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (77, 12),
     "tokenisation": (229, 50),  # patterns that are compiled when text comes
-    "model": (1172, 520),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
-    "lexicon": (1321, 437),  # signatures are counted by NumPy, and listed when an unseen word comes; relatives by NumPy
-    "grammar": (1976, 529),  # prefixes of a short sentence are a block of Python
-    "constituency": (2708, 836),  # exports for packages on top; presets that are made when one is asked for
-    "sequence": (3303, 935),  # and tags, paths and draws of a short one; one state without an estimator
-    "automata": (777, 249),
-    "anchors": (522, 187),
-    "dependency": (1952, 506),  # exports for packages on top; batches without searches for garbage
+    "model": (1166, 520),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
+    "lexicon": (1317, 437),  # signatures are counted by NumPy, and listed when an unseen word comes; relatives by NumPy
+    "grammar": (1968, 529),  # prefixes of a short sentence are a block of Python
+    "constituency": (2696, 836),  # exports for packages on top; presets that are made when one is asked for
+    "sequence": (3295, 935),  # and tags, paths and draws of a short one; one state without an estimator
+    "automata": (775, 249),
+    "anchors": (520, 187),
+    "dependency": (1944, 506),  # exports for packages on top; batches without searches for garbage
     "graphs": (307, 102),
-    "corpora": (1956, 520),  # tables of separated values, raw text of CoNLL-U from dependency; difflib comes on use
-    "reranking": (1014, 379),  # readers and writers of n-best lists came from corpora
-    "evaluation": (859, 301),
+    "corpora": (1948, 520),  # tables of separated values, raw text of CoNLL-U from dependency; difflib comes on use
+    "reranking": (1012, 379),  # readers and writers of n-best lists came from corpora
+    "evaluation": (855, 301),
     "kinds": (103, 33),  # kinds that other packages add, which are found by entry points
-    "cli": (2821, 466),  # exports for packages on top, training of kinds that they add, facts of ready models
+    "cli": (2801, 466),  # exports for packages on top, training of kinds that they add, facts of ready models
     "__main__": (4, 1),
-    "spectral_latent_annotate": (1638, 431),  # names imported on use; several files to suggest from
-    "spectral_latent_nltk": (759, 345),  # conversions of the objects of NLTK came from corpora
-    "spectral_latent_sklearn": (542, 159),  # and groups of rows, so that searches keep sequences whole
+    "spectral_latent_annotate": (1622, 431),  # names imported on use; several files to suggest from
+    "spectral_latent_nltk": (755, 345),  # conversions of the objects of NLTK came from corpora
+    "spectral_latent_sklearn": (538, 159),  # and groups of rows, so that searches keep sequences whole
     "spectral_latent_spacy": (505, 141),
-    "spectral_latent_text": (781, 143),  # short text by Python itself; settings for features, at a quarter of the cost
+    "spectral_latent_text": (777, 143),  # short text by Python itself; settings for features, at a quarter of the cost
 }  # of code, and of docstrings, in each room and package; a change may only lower them, or say here why it does not
 ROOMS = [name for name in LINES if name not in PACKAGES]  # a room may import only from rooms before it
 

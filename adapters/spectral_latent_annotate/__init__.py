@@ -4,8 +4,6 @@ Everything here uses the public names of `spectral_latent`, and has its own comm
 names below are imported when they are first used, so that the command's help costs nothing.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from spectral_latent.kinds import import_when_used

@@ -1,7 +1,5 @@
 """The commands `suggest`, `check`, `repair` and `annotate`."""
 
-from __future__ import annotations
-
 import errno
 import json
 from typing import Annotated, Literal

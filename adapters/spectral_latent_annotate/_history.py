@@ -13,8 +13,6 @@ written after, so that the next start knows what the file lacks, wherever the la
 not end in a line feed was not written: the next start cuts it off.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from contextlib import suppress

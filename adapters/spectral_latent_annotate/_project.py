@@ -11,8 +11,6 @@ their places.  Before anything is written, its text is read again and compared. 
 (-LRB- for a bracket, 10_000 for 10 000), in TREES, in memory and in comparisons.  One process at a time has a project.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections import Counter

@@ -12,8 +12,6 @@ The constituents that a string gives are weighed against those that the grammar 
 R and F ≤ R are estimated for all sentences together by EM, with q as expected counts, and pseudo-counts for few ones.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher

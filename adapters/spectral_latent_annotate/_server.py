@@ -15,8 +15,6 @@ loopback address.  It must name the server as its host, and come from no other o
 JSON, which pages of other origins cannot do without asking.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,7 +1,5 @@
 """Suggest trees, say how sure the parser is of each part and what would stand in its place; find doubtful labels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ present trees, follow from sums (`ModelSums`), so that only a tree that changes 
 of the present trees.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 

@@ -1,7 +1,5 @@
 """Hold what the adapters share: checks of input, options, model files, and methods of NLTK's parsers and taggers."""
 
-from __future__ import annotations
-
 import math
 import os
 from abc import abstractmethod

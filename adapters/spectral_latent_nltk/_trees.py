@@ -10,8 +10,6 @@
 A word's number is its node's `address`.  Missing annotation is `_` in a sentence, and None or "" in a graph.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from operator import index

@@ -1,7 +1,5 @@
 """Check the data and the parameters that scikit-learn's users give."""
 
-from __future__ import annotations
-
 from numbers import Integral, Real
 from typing import Any
 

@@ -14,8 +14,6 @@ probability p(x) ½ⁿ.
 | `n_init` | none: one start |
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from abc import abstractmethod

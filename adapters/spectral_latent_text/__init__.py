@@ -4,8 +4,6 @@
 when they are first used.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from spectral_latent.kinds import Kind, import_when_used

@@ -4,8 +4,6 @@ A pipeline's parser learns from columns as taggers predict them.  For training, 
 models of the other parts, so that its mistakes are those of new text.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections import Counter
 from collections.abc import Sequence

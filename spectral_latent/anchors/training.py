@@ -13,8 +13,6 @@
 In this module, a state may also be followed by the end of the sequence.  The end is a state with a type of its own.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import count as counting
 

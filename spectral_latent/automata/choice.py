@@ -1,7 +1,5 @@
 """Train weighted automata by their settings, and choose the estimator and the number of states by held-out strings."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence

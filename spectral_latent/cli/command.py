@@ -4,8 +4,6 @@ A command is imported when the command line names it, and it imports the library
 errors come at once.
 """
 
-from __future__ import annotations
-
 import errno
 import io
 import logging

@@ -1,7 +1,5 @@
 """`spectral-latent evaluate`."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """Load the models that a command is for, and read the examples of each SOURCE."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, TypeVar

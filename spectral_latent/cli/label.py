@@ -1,7 +1,5 @@
 """`spectral-latent label`."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import click

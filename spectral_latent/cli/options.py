@@ -4,8 +4,6 @@ An annotation tells how an option reads its value.  What several commands share 
 of a function has a line for each option of its own.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Print messages and progress bars on standard error, so that results can be piped; write results and files."""
 
-from __future__ import annotations
-
 import gzip
 import logging
 import os

@@ -1,7 +1,5 @@
 """`spectral-latent score`."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator

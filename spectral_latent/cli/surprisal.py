@@ -1,7 +1,5 @@
 """`spectral-latent surprisal`."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

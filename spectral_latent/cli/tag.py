@@ -1,7 +1,5 @@
 """`spectral-latent tag`."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """`spectral-latent train`: a command for each kind of model, whose options are the keywords of its function."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace

@@ -16,8 +16,6 @@ over the grammars by the logarithms of the factors, at the point where all facto
 gives the new weights.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from spectral_latent.constituency.grammar import PhraseEvidence

@@ -7,8 +7,6 @@ charts of this grammar are small, because the other grammars know which spans ma
 certainly are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -20,8 +20,6 @@ docs/accuracy.md has the gain of each step.  The options were chosen on the dev 
 and cess_esp with several seeds, the binarisations on the first two treebanks with one seed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache

@@ -32,8 +32,6 @@ part are the longest likely constituents in the span that begin or end with it. 
 verb phrase is a prepositional phrase, the features have the verb and the preposition.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Let a parser follow a treebank that changes: only a tree that comes or goes is counted."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from spectral_latent.constituency.cleaning import cleaned, without_functions

@@ -1,7 +1,5 @@
 """Make the treebanks of phrases under several grammars, and the coarse grammars, which have no latent states."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

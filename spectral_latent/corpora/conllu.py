@@ -8,8 +8,6 @@
 One reader reads CoNLL-U and CoNLL-X, because the columns that it uses are the same in both.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise

@@ -16,8 +16,6 @@ Trees in brackets are in Penn's format of historical corpora if their first tree
 also decide this: `historical` or `penn`, with which no tree is taken for one of a historical corpus.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice

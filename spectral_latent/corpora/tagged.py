@@ -13,8 +13,6 @@ UPOS may be mapped to the universal tags of Petrov, Das and McDonald (2012):
 | ADJ, ADP, ADV, DET, NUM, PRON | the same |
 """
 
-from __future__ import annotations
-
 import os
 import re
 import warnings

@@ -1,7 +1,5 @@
 """Read files as text, compressed or not, and make the errors of all readers."""
 
-from __future__ import annotations
-
 import codecs
 import os
 import re

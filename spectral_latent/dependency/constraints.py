@@ -5,8 +5,6 @@ has its own head outside the node.  Therefore a span of the chart is empty if it
 be outside.  If it has one such word, the symbol over the span has the tag of this word.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations

@@ -15,8 +15,6 @@ and distances below a node (inside) and around it (outside).  The order of words
 order of the sentence if the tree is projective.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple

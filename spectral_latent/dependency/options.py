@@ -3,8 +3,6 @@
 The options of presets were chosen on the dev splits of treebanks of four languages; docs/accuracy.md has their figures.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar, Literal

@@ -1,7 +1,5 @@
 """Make the treebanks of dependency trees under several grammars, and the coarse grammars without latent states."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain

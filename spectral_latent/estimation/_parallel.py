@@ -5,8 +5,6 @@ engine.  Estimation spends its time in compiled code and in linear algebra, whic
 Threads are therefore as fast as processes, and need no copies of the data.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator

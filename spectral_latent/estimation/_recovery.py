@@ -46,8 +46,6 @@ some state of a parent, as it is for the emissions of a chain.  A symbol for whi
 its pivots.
 """
 
-from __future__ import annotations
-
 import logging
 from functools import reduce
 from typing import NamedTuple

@@ -12,8 +12,6 @@ No iteration lowers the objective.  The objective is reported, and decides when 
 log-likelihood.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce

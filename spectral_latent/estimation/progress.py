@@ -1,7 +1,5 @@
 """Report the progress of training, and show it on one line of a terminal, with the time that is left."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator

@@ -11,8 +11,6 @@
 r_i > t s_i, with the quantile t of Student's distribution.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Annotated, NamedTuple
 

@@ -11,8 +11,6 @@ C_h - A_x, the minimum of ‖Σ_h v_h d_h‖² + (1 - Σ_h v_h)² over v ≥ 0 i
 shares of v, the best sum makes it the smaller, the smaller ‖Σ_h u_h d_h‖ is.  Axes of unlike sizes take many steps.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from spectral_latent import _scipy as scipy

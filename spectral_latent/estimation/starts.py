@@ -9,8 +9,6 @@ Each iteration moves beyond the parameters that EM finds, further each time, as 
 overrelaxed EM (Salakhutdinov and Roweis 2003), which needs a half or a third of the iterations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, Protocol, TypeVar
 

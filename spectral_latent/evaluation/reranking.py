@@ -11,8 +11,6 @@ Scores are dataclasses of counts that can be added, such as `BracketScores` and 
 percentage of a score, as in `lambda score: score.f1`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from itertools import chain

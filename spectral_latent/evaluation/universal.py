@@ -10,8 +10,6 @@ content relations, without subtypes; MLAS also asks for the tags and features of
 for its lemma.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 from typing import NamedTuple

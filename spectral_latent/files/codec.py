@@ -28,8 +28,6 @@ several fields stand in `__post_init__`, so that they hold for all objects.  A t
 an object of another class, its form; see `register`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, fields, is_dataclass

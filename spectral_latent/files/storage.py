@@ -21,8 +21,6 @@ stored array, by name; and the bytes of the stored arrays, by name.
 Temporary files and folders are named by their process, so that those of killed processes can be removed.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

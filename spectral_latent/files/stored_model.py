@@ -1,7 +1,5 @@
 """Hold the base of all models that can be saved."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from html import escape

@@ -4,8 +4,6 @@ A formalism adds the meaning of the symbols, and the conversion of its trees to 
 makes the coarse grammar of a treebank, and `Training` the latent one.
 """
 
-from __future__ import annotations
-
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence

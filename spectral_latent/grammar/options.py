@@ -1,7 +1,5 @@
 """Hold the settings of latent PCFGs over words, and what presets of both kinds of parser have in common."""
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Hold the parser of sentences that all grammars over words share."""
 
-from __future__ import annotations
-
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence

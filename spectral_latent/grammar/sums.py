@@ -11,8 +11,6 @@ A rule that the start lacks has the same probability in all states, so that the 
 A symbol that the start lacks has one state.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Generic, TypeVar

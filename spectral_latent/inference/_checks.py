@@ -5,8 +5,6 @@ by functions named `trusted`.  First its columns are checked by type and length,
 before it is used as an index.  Functions of NumPy that only read items and roots check only these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

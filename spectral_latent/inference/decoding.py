@@ -20,8 +20,6 @@ derivation, of the left child.  So every pair of derivations of the children, ex
 exactly one row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -3,8 +3,6 @@
 A feature of a part is its first value together with up to four other values; a template names these values.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Mapping
 from functools import lru_cache

@@ -15,8 +15,6 @@ signature, either, f emits no unseen word.  But if the word is given with the ta
 replaces s.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ Models are large, and their first call is slow.  Therefore they are not sent tog
 saved once, and every process reads this file once and keeps the model.  The file exists as long as the model.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import weakref

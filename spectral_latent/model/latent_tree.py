@@ -14,8 +14,6 @@ in batches, of all members.  `model.parts` holds the records between the steps.
 `Member.output` makes a tree of a derivation, and `LatentTreeModel.fallback` one where there is no derivation.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager

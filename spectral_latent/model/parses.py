@@ -1,7 +1,5 @@
 """Hold what models are asked for and return: sentences and trees, which are checked, and parses."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from types import UnionType

@@ -20,8 +20,6 @@ the rules of every state of a parent keep their probabilities.  If T is zero eve
 there, too, and the index is left out: most tensors of counts have few other indices.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from spectral_latent._compiled import TINY

@@ -4,8 +4,6 @@ The models lie in this folder, with the list `models.json` and the licence of th
 `python -m benchmarks.models` makes them; a wheel may be built without them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import warnings

@@ -12,8 +12,6 @@ JSON, the scores after the first are `"other_scores"`.  In JSON, lists of depend
 `"candidates"`, and may have `"lemmas"`, `"upos"`, `"xpos"` and `"feats"`, each a list of strings.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Hold the operators of a latent hidden Markov model, with or without tags, and the meaning of its symbols."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -4,8 +4,6 @@ The presets of taggers were chosen on the dev splits of treebanks of four langua
 models without tags were chosen on strings of random hidden Markov models.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 

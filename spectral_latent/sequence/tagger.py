@@ -1,7 +1,5 @@
 """Hold what all models that give observations a tag are asked for."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext

@@ -3,8 +3,6 @@
 Tagged sequences are learnt like other latent trees.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
