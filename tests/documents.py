@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-__all__ = ["MADE", "MADE_PAGES", "ROOT", "documents"]
-
 ROOT = Path(__file__).resolve().parents[1]
 MADE_PAGES = ("docs/commands.md",)  # made when the site is built
 MADE = ("_build", "api", "tutorials")  # folders with such pages

@@ -22,7 +22,6 @@ Tree = tuple[Any, ...]
 Rule = tuple[int, ...]
 Item = tuple[int, int, int]  # symbol, first word, word after the last
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Trees
 
 
@@ -134,7 +133,6 @@ def tree_strategy(n_symbols: int = 3, n_terminals: int = 3, max_leaves: int = 5)
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Models: an L-PCFG is π, t, q and, for unary rules, u; its numbers need not be probabilities
 
 
@@ -273,7 +271,6 @@ def all_rules(n_symbols: int, n_terminals: int, *, unary: Iterable[Rule] = ()) -
     }
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Moments
 
 
@@ -337,7 +334,6 @@ def same_moments(found: Moments, wanted: Moments, **tolerance: float) -> None:
     assert found.states.tolist() == wanted.states.tolist()
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Probabilities
 
 
@@ -465,7 +461,6 @@ def derivations(model: Lpcfg, sentence: Sequence[int]) -> list[Tree]:
     return [tree for a in range(len(model.states)) for tree in over(a, 0, len(sentence))]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Forests
 
 
@@ -543,7 +538,6 @@ def unscaled(vectors: np.ndarray, exponents: np.ndarray) -> np.ndarray:
     return np.ldexp(vectors, np.maximum(exponents, -5000).astype(np.intc)[:, None])
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Damage
 
 FAR = [-(2**62), -(10**9), -7, -2, -1, 0, 1, 2, 3, 4, 5, 7, 11, 19, 10**6, 10**9, 2**62]

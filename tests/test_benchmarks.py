@@ -18,7 +18,6 @@ def load(name: str) -> ModuleType:
     return importlib.import_module(f"benchmarks.{name}")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Results
 
 
@@ -153,7 +152,6 @@ def test_results_show_what_differs_and_stands_on_no_other_page(monkeypatch: pyte
     assert "| dev |" in pages.section([plan()["craft"]], several)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Benchmarks on small data
 
 

@@ -37,9 +37,6 @@ def unless_refused(make: Callable[[], Any]) -> Any:
         return None
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Trellises and clusters of types
-
 HMM = HiddenMarkov(
     initial=np.array([0.5, 0.5]),
     transition=np.full((2, 2), 0.5),
@@ -68,7 +65,6 @@ def test_trellises(columns: dict[str, Any]) -> None:
             check_forest(forest)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Dependency trees
 
 ARCS = Forest(*map(np.array, ([1, 1, 0], [0, 1, 2, 4], [0, 0, 0, 1], [-1, -1, 0, 0], [-1, -1, 1, 1], [2], [0])))
@@ -118,7 +114,6 @@ def test_trees_of_arcs(columns: dict[str, Any]) -> None:
             find_best_heads(weights)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Phrases
 
 

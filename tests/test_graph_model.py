@@ -117,7 +117,6 @@ def model_of(numbers: Lpcfg, symbols: list[Symbol] = SYMBOLS, *, probabilities: 
     return GraphModel((GraphGrammar(EstimatorOptions(), symbols, TERMINALS, operators),))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Probabilities
 
 
@@ -188,7 +187,6 @@ def test_what_was_never_seen_has_weight_zero(tree: Nested, node: str) -> None:
             posterior(graph_of(tree))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Features
 
 FOREST = [("A", "x", ("B", "y"), ("B", None, ("A", "x")), ("A", "y")), ("B", "x")]
@@ -250,7 +248,6 @@ def is_leaf(tree: tuple) -> bool:
     return isinstance(tree[1], int)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Files
 
 

@@ -96,7 +96,6 @@ def fields_of(options: type[Options]) -> list[Field]:
     return [Field.of(name, declared) for name, declared in field_types(options).items()]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # What is declared
 
 
@@ -121,7 +120,6 @@ def test_every_field_declares_what_it_accepts(kind: type[Options]) -> None:
         assert all(isinstance(limit, AtLeast | AtMost | Above | Below) for limit in field.limits)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # What is accepted
 
 
@@ -182,7 +180,6 @@ def test_numbers_and_names_of_numpy_are_stored_as_plain_ones() -> None:
     assert type(ConstituencyOptions(marginals=np.str_("absolute")).marginals) is str  # type: ignore[arg-type]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # What is refused
 
 
@@ -272,7 +269,6 @@ def test_the_command_and_the_library_have_the_same_presets(command: str) -> None
         of_preset(other)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # What options do
 
 LEARNERS = [kind for name, kind in vars(test_models).items() if name.startswith("Test")]

@@ -8,8 +8,6 @@ from spectral_latent import ConstituencyModel
 from spectral_latent.constituency import Phrase, PhraseGrammar
 from spectral_latent.inference import sample_trees
 
-__all__ = ["toy_grammar", "toy_treebank"]
-
 
 @cache
 def toy_grammar() -> PhraseGrammar:

@@ -180,7 +180,6 @@ def test_models_of_other_kinds_are_refused(models: Models, tmp_path: Path) -> No
             nlp("she sleeps")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Documents that change after the parse
 
 
@@ -228,7 +227,6 @@ def test_one_bad_document_does_not_take_its_batch(models: Models, name: str) -> 
     assert expected is None or [annotation(doc) for doc in found] == expected
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Scores, lemmas
 
 

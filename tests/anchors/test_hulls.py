@@ -45,18 +45,10 @@ def english(seed: int, n: int = 120) -> list[list[str]]:
     return found
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Contexts
-
-
 @given(st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=6), min_size=1, max_size=6), st.integers(1, 4))
 def test_contexts_are_those_of_a_loop(rows: list[list[int]], window: int) -> None:
     found = context_counts(Sequences.of(rows), 5, window)
     assert found.toarray().tolist() == loop_counts(rows, 5, window).reshape(5, -1).tolist()
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Constructions
 
 
 def dense(
@@ -105,7 +97,6 @@ def test_rows_are_those_of_dense_decompositions(
     assert rows @ rows.T == pytest.approx(wanted @ wanted.T, abs=1e-9)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Spelling
 
 
@@ -140,7 +131,6 @@ def test_a_word_of_n_tokens_counts_n_to_the_prior(hull: Any, spelling: bool) -> 
     assert points == pytest.approx(wanted, abs=1e-12)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Types
 
 letters = st.one_of(st.sampled_from("aAbB1-'"), st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp", "Zs")))
@@ -165,7 +155,6 @@ def test_types_are_those_of_a_counter(sentences: list[list[str]]) -> None:
     assert (again if sentences else []) == [[word.lower() for word in words] for words in sentences]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Features of spelling
 
 any_word = st.text(st.one_of(st.sampled_from("aAbB1-'"), st.characters(exclude_categories=())), max_size=6)

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.estimation import EstimationError
@@ -13,8 +12,6 @@ from tests.sequence.hmms import Posterior, forward_backward
 PLAIN = AnchorOptions(spelling=False, prior=0.0)
 KINDS = {"d": ["the", "a", "this"], "n": ["cat", "dogs", "Paris", "ships", "42", "x-ray"], "v": ["saw", "ran", "is"]}
 KINDS |= {"p": ["of", "in"], "s": [".", "!"]}
-letters = st.characters(exclude_categories=("Cs",), exclude_characters="\t\n\v\f\r\x1c\x1d\x1e\x85")
-word = st.text(alphabet=st.one_of(st.sampled_from("aAbB1-'"), letters), min_size=1, max_size=5)
 
 
 def sentences(seed: int, n: int = 80) -> list[list[str]]:
@@ -29,7 +26,6 @@ def model() -> AnchorHMM:
     return AnchorHMM.train(sentences(0), AnchorOptions(n_states=5))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Training
 
 
@@ -77,7 +73,6 @@ def test_words_that_cannot_be_anchors(anchors: list[str]) -> None:
         AnchorHMM.train([["the", "cat"], ["the", "dog"]], anchors=anchors)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Decoding
 
 
@@ -115,7 +110,6 @@ def test_top_words_are_the_likeliest_of_each_state(model: AnchorHMM) -> None:
     assert model.top_words(0) == [[]] * 5
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Labels
 
 

@@ -20,7 +20,6 @@ seeds = st.integers(0, 2**32 - 1)
 strings = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=6), min_size=1, max_size=12)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Anchor hidden Markov models and what is expected of them
 
 
@@ -104,7 +103,6 @@ def counts_of(bigrams: Bigrams, n: int) -> tuple[np.ndarray, np.ndarray]:
     return table, np.bincount(bigrams.first, bigrams.first_count, minlength=n)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Population moments
 
 
@@ -137,7 +135,6 @@ def test_the_likeliest_model_of_the_population_is_the_true_one() -> None:
     assert many == pytest.approx(dict.fromkeys(("π", "T", "stop", "O"), 0.0), abs=1e-9)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # The choice of anchors
 
 
@@ -204,7 +201,6 @@ def test_mixtures_are_sharpened_and_sum_to_one(seed: int, m: int, sharpness: flo
     assert find_mixtures(corners, corners, sharpness) == pytest.approx(np.eye(m), abs=1e-7 if sharpness < 1 else 1e-12)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Counts
 
 
@@ -224,7 +220,6 @@ def test_bigrams_are_those_of_a_loop(rows: list[list[int]]) -> None:
     assert len(set(zip(bigrams.before.tolist(), bigrams.after.tolist(), strict=True))) == len(bigrams.count)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Parameters
 
 

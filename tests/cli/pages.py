@@ -2,8 +2,6 @@
 
 from html.parser import HTMLParser
 
-__all__ = ["Page"]
-
 EMPTY = {"meta", "input", "br", "path"}  # elements without an end
 
 

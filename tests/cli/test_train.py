@@ -103,8 +103,6 @@ def test_trees_that_cannot_be_read_are_listed_or_left_out(run: Run, tmp_path: Pa
     assert len(run("score", tmp_path / "model", source, "--skip-bad").stdout.splitlines()) == 10
 
 
-# Taggers
-
 DOGS = ROW.format(1, "Dogs", "NOUN", "NNS", "_", "_") + ROW.format(2, "bark", "VERB", "VBP", "_", "_") + "\n"
 
 

@@ -92,11 +92,6 @@ def test_bars_remember_siblings_and_phrases_their_parents() -> None:
     assert rules(chain, Binarisation("head", parents=1)) == ["S[] → NP+NX[S] VP[S]", "NP+NX[S] → NN[NX] NN[NX]"]
 
 
-def nested(node: Phrase | str) -> object:
-    """The same tree as lists."""
-    return node if isinstance(node, str) else [node.label, [nested(child) for child in node.children]]
-
-
 def test_written_labels_have_no_white_space_of_any_script() -> None:
     for space in filter(str.isspace, map(chr, range(0x3001))):
         assert Phrase(f"N{space}P", ("a",)).bracketed() == "(N_P a)"
@@ -116,7 +111,6 @@ def test_trees_of_any_depth_are_copied_compared_cleaned_and_converted() -> None:
     assert make_phrase(found.trees, found.symbols, list(tree.words())) == tree
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Heads of phrases, by the table and without it
 
 PUNCTUATION = st.sampled_from([",", ".", "``", "-LRB-", ":"])

@@ -168,9 +168,6 @@ def test_any_text_has_a_format(text: str, name: str) -> None:
     assert form_of(name, text) in ENDINGS
 
 
-# Readers
-
-
 def test_errors_under_a_guess_say_so(tmp_path: Path) -> None:
     file = tmp_path / "notes"
     for text, read, line in (

@@ -69,10 +69,6 @@ def named(tree: Tree, labels: Vocabulary[HeadSymbol]) -> Tree:
     return (labels[label], *(part if isinstance(part, int) else named(part, labels) for part in rest))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# All trees
-
-
 @pytest.mark.parametrize("first", SIDES)
 def test_every_tree_has_the_s_tree_of_the_definition(first: Side) -> None:
     assert [sum(len(heads) == n for heads in EVERY_TREE) for n in range(1, LONGEST + 1)] == [1, 2, 9, 64, 625]
@@ -87,10 +83,6 @@ def test_every_tree_has_the_s_tree_of_the_definition(first: Side) -> None:
         trees.root,
     )
     assert nested(places) == [named(labelled(heads, first), labels) for heads in EVERY_TREE]
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Rules
 
 
 @pytest.mark.parametrize("first", SIDES)
@@ -111,10 +103,6 @@ def test_possible_rules_are_those_that_trees_have(first: Side, refined: bool) ->
     seen = {tuple(rule) for part in (trees, more) for rule in part.rules.binary.tolist()}
     assert {tuple(rule) for rule in rules.tolist()} == seen and len(rules) == len(seen)
     np.testing.assert_array_equal(dependant_is_right, ~mark_right_heads(labels.names, rules))
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# What is refused
 
 
 def test_every_array_of_heads_is_a_tree_or_refused() -> None:

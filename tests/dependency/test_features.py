@@ -17,9 +17,6 @@ from tests.oracles import partition
 
 SIDES: list[Side] = ["left", "right"]
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Columns
-
 
 class Node(NamedTuple):
     """A node of a word's chain: the children attached so far, and all of them, in order of attachment."""

@@ -25,7 +25,6 @@ def spanning_trees(n: int) -> list[Heads]:
     return [heads for heads in itertools.product(range(n + 1), repeat=n) if is_tree(heads)]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # The model's own forest
 
 
@@ -37,7 +36,6 @@ def heads_of(arcs: ArcForest, edges: np.ndarray, n: int) -> Heads:
     return tuple(found.get(word, 0) for word in range(1, n + 1))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # All projective trees over arcs
 
 

@@ -32,7 +32,6 @@ def model() -> DependencyModel:
     return DependencyModel.train(DEPENDENCIES, DependencyOptions(estimator=EstimatorOptions(n_states=4)))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Against the enumeration of all trees.  Random treebanks that have every rule and every word with every tag, so that no
 # tree is left out of the forests.
 
@@ -106,10 +105,6 @@ def test_marginals_are_taken_by_absolute_value_unless_asked_otherwise(name: Marg
     assert n_negative > 5
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Scores
-
-
 def test_rules_never_seen_are_counted_as_a_loop_over_nodes_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts are of rules, of all shards; the loop looks at the label and side of every dependant."""
     make_shards(monkeypatch, 60, in_files=False)
@@ -134,7 +129,6 @@ def test_rules_never_seen_are_counted_as_a_loop_over_nodes_counts_them(monkeypat
     assert set(total) == {labels[a] for a in training.treebank.counts.rules.binary[:, 0].tolist()}
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Words and tags
 
 
@@ -171,7 +165,6 @@ def test_a_word_is_parsed_with_the_tag_that_it_was_learned_with() -> None:
     assert model.parse(gap.without_tree()).tree.upos == ("X", "W")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Edges
 
 
@@ -187,7 +180,6 @@ def test_what_is_no_tree_is_refused(heads: Heads | None, model: DependencyModel)
             model.part_posteriors([tagged({}).with_heads((0, 1)), wrong])
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Several grammars
 
 SMALL = DependencyOptions(estimator=EstimatorOptions("clusters-em", n_states=3, iterations=2))
@@ -205,7 +197,6 @@ def test_grammars_that_do_not_fit_together_are_refused() -> None:
         DependencyModel.train(DEPENDENCIES, [])
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # A treebank
 
 

@@ -48,7 +48,6 @@ def posterior(model: RelationModel, trees: Sequence[DependencySentence]) -> Floa
     return found
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # The plain way
 
 
@@ -173,7 +172,6 @@ def trained(trees: Sequence[DependencySentence], **settings: Any) -> RelationMod
     return model
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Probabilities
 
 
@@ -225,7 +223,6 @@ def test_arcs_without_annotation_are_not_learnt_from() -> None:
     np.testing.assert_array_equal(posterior(trained([*partly, *blank]), trees), posterior(model, trees))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # In the parser
 
 

@@ -33,10 +33,6 @@ def test_known_states_are_counted_node_by_node(trees: list[tuple], seed: int) ->
     same_numbers(numbers_of(found), counted(skeletal, states, state))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# NodeClusters
-
-
 @cache
 def separated(n_trees: int = 150, noise: tuple[float, ...] = (0.02,) * 4) -> tuple[Shard, np.ndarray]:
     """Nodes of two symbols whose three states show in their features, with little noise; and the states.
@@ -93,7 +89,6 @@ def test_every_node_has_the_state_of_the_nearest_centre(noise: tuple[float, ...]
         assert set(found[nodes].tolist()) == set(range(len(centres)))  # no state is empty
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Their counts
 
 

@@ -13,9 +13,8 @@ from spectral_latent.estimation._moments import moments_from_counts, operators_f
 from spectral_latent.estimation.clustering import state_counts
 from spectral_latent.estimation.em import run_em, state_prior, towards_mean
 from spectral_latent.estimation.starts import Ascent, beyond, climb_together, n_near
-from spectral_latent.inference import tree_weights
 from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators
-from spectral_latent.trees import Forest, SkeletalTrees
+from spectral_latent.trees import SkeletalTrees
 from tests.oracles import (
     FACTORS,
     Lpcfg,
@@ -123,10 +122,6 @@ def log_prior(prior: Numbers, theta: Numbers) -> float:
     return sum(float((a[a > 0] * np.log(theta[key][a > 0])).sum()) for key, a in prior.items())
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Against enumeration
-
-
 @pytest.mark.parametrize("factored", [False, True])
 @pytest.mark.parametrize("with_prior", [False, True])
 def test_every_iteration_is_that_of_enumeration(with_prior: bool, factored: bool) -> None:
@@ -153,15 +148,6 @@ def test_every_iteration_is_that_of_enumeration(with_prior: bool, factored: bool
     assert found.model.probabilities
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Larger data
-
-
-def log_likelihood(operators: ObservableOperators, trees: SkeletalTrees) -> float:
-    return float(tree_weights(operators, Forest.of_trees(trees, operators.rules)).log.sum())
-
-
-# ---------------------------------------------------------------------------------------------------------------------
 # Where it starts and stops
 
 
@@ -177,7 +163,6 @@ def test_em_stops_after_the_first_rise_that_is_too_small(tolerance: float) -> No
     assert found.objective == all_points[: expected + 1]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # The prior of states
 
 
@@ -240,7 +225,6 @@ def test_the_prior_has_the_mean_of_states_for_equally_many_nodes(start: Callable
             np.testing.assert_allclose(factor.sum(axis=1), tensor.first.sum(axis=1), atol=1e-12)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Starts that climb together, on hills whose heights are known
 
 

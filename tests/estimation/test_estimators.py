@@ -101,10 +101,6 @@ def weights(operators: ObservableOperators, trees: SkeletalTrees) -> np.ndarray:
     return plain(tree_weights(operators, Forest.of_trees(trees, operators.rules)))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The table
-
-
 @every_estimator
 def test_the_table_tells_which_operators_are_probabilities(name: str) -> None:
     operators = learnt(name, None).operators
@@ -115,10 +111,6 @@ def test_the_table_tells_which_operators_are_probabilities(name: str) -> None:
         assert min(array.min() for array in numbers_of(operators).values()) >= 0
         np.testing.assert_allclose(operators.sums(), np.ones((2, 3)), rtol=1e-9)
         assert operators.root.sum() == pytest.approx(1.0)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Shards
 
 
 @with_and_without_rank
@@ -133,10 +125,6 @@ def test_shards_are_learnt_as_the_whole_is(name: str, rank: int | None, at: list
     np.testing.assert_allclose(found.objective, wanted.objective, rtol=1e-9)
     if name != "spectral":
         same_numbers(numbers_of(found.operators), numbers_of(wanted.operators), atol=1e-7)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Engines
 
 
 @cache
@@ -169,7 +157,6 @@ def test_the_result_is_the_same_bit_for_bit_for_any_number_of_jobs_and_threads(n
         assert bits(estimate(treebank, options)) == expected
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # What estimators promise
 
 
@@ -222,7 +209,6 @@ def test_priors_reach_every_estimator(name: str) -> None:
     assert (found > 0).all()
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Shapes: every estimator on treebanks that lack something, with one state, and with more than any rank
 
 SHAPES = {

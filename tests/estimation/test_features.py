@@ -18,7 +18,6 @@ matrices = st.integers(1, 4).flatmap(
 )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Columns
 
 
@@ -37,7 +36,6 @@ def test_templates_of_trees_are_the_same_in_every_treebank(trees: list[tuple]) -
             np.testing.assert_array_equal(column, np.concatenate([templates(tree)[name] for tree in alone]))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Templates
 
 

@@ -56,10 +56,6 @@ def test_rules_that_the_table_lacks_are_no_part_of_other_rules(known: tuple, unk
     same_moments(*moments_of(columns([known, unknown]), 0, columns([known]).rules), **CLOSE)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Moments of counts
-
-
 def states_of(trees: SkeletalTrees) -> np.ndarray:
     """The number of states (S,) of the symbols up to the last that occurs."""
     return np.array(STATES)[: trees.symbol.max() + 1]
@@ -101,9 +97,6 @@ def test_moments_of_counts_are_sums_of_posteriors(trees: list[tuple], seed: int)
     assert found.n_trees == len(trees)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Fewer states, and the search for how many
-
 TREES = columns([(0, (1, 0), (0, (1, 1), (2, (0, 2)))), (0, (1, 0), (1, 1)), (0, 2), (1, (0, 2), (1, 0))] * 20)
 
 
@@ -121,7 +114,6 @@ def test_truncated_moments_are_those_of_fewer_states(states: list[int]) -> None:
     same_moments(found, wanted, atol=1e-10)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Operators from moments, against the formulas of slide 25
 
 
@@ -222,7 +214,6 @@ def test_fragments_are_trees_rooted_in_every_symbol_in_proportion_to_its_nodes(
     assert relative_frequencies(Counts.of_trees(skeletal), Priors(fragments=fragments)).root.sum() == pytest.approx(1.0)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Leaf smoothing and relative frequencies
 
 

@@ -32,7 +32,6 @@ def one_thread() -> Iterator[None]:
         yield
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Decompositions
 
 
@@ -145,7 +144,6 @@ def test_where_arpack_gives_up_propack_goes_on(
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Features
 
 
@@ -166,7 +164,6 @@ def test_evidence_has_the_weight_of_each_value(rows: list[tuple[int, int, int]])
         assert found.nodes.tolist() == [count[value] / 8.0 for value in sorted(count)]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Projections
 
 

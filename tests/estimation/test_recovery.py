@@ -73,10 +73,6 @@ def test_the_parameters_of_a_population_are_recovered(number: int) -> None:
     assert error_of(ObservableOperators.probabilities_of(counts), model) < 1e-9
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Samples
-
-
 @pytest.mark.parametrize("number", [0, 11])
 def test_errors_fall_with_the_root_of_the_sample(number: int) -> None:
     """Of a latent PCFG and a hidden Markov model."""
@@ -86,7 +82,6 @@ def test_errors_fall_with_the_root_of_the_sample(number: int) -> None:
     assert slope(sizes, np.array(found)) == pytest.approx(-0.5, abs=0.15)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Pivots
 
 PIVOT = 100  # terminals from here on are pivots: 100 + h occurs in state h alone
@@ -152,7 +147,6 @@ def test_expected_counts_are_clipped_sums_over_nodes() -> None:
         np.testing.assert_allclose(found, estimates * occurs[key].sum() / estimates.sum(), rtol=1e-7, atol=1e-7)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Numbers of states
 
 
@@ -180,7 +174,6 @@ def test_as_many_trees_as_are_told_show_one_more_state() -> None:
         assert states_of(0.99 * times)[0][a] == kept and states_of(1.01 * times)[0][a] > kept
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Beyond the conditions of the spectral estimator
 
 

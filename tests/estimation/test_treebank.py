@@ -27,10 +27,6 @@ from tests.oracles import columns, kind_and_rule, numbers_of, post_order, shard_
 treebanks = st.lists(tree_strategy(n_symbols=3, n_terminals=3, max_leaves=6), min_size=1, max_size=8)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Counts
-
-
 @given(treebanks)
 def test_counts_are_those_of_nodes(trees: list[tuple]) -> None:
     counts = Counts.of_trees(columns(trees))
@@ -43,7 +39,6 @@ def test_counts_are_those_of_nodes(trees: list[tuple]) -> None:
     assert (counts.states == 1).all()
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Treebanks
 
 
@@ -73,7 +68,6 @@ def test_the_nodes_of_a_tree_are_counted_before_it_is_made(
         assert n <= formalism.n_nodes(item) <= (n if is_exact else 2 * n)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Columns in memory and in files
 
 

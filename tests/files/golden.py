@@ -25,8 +25,6 @@ from spectral_latent.reranking.candidates import Candidate
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, TaggerOptions
 from tests.toy import toy_treebank
 
-__all__ = ["FOLDER", "answers"]
-
 FOLDER = Path(__file__).parent / "golden"
 TREES = [
     tree._replace(children=(tree.children[0]._replace(label="NP-SBJ"), *tree.children[1:])) for tree in toy_treebank(24)

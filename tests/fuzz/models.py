@@ -18,8 +18,6 @@ from spectral_latent.files import ModelFileError, load_model, save_model
 from spectral_latent.files.storage import VERSION
 from tests.files import golden
 
-__all__ = ["KINDS", "check", "damaged"]
-
 KINDS = list(golden.MODELS)
 
 FAR = [-(2**62), -(10**9), -2, -1, 0, 1, 2, 3, 10**6, 10**9, 2**62]

@@ -25,8 +25,6 @@ from spectral_latent.corpora.text import decode
 from spectral_latent.reranking import NBestFormat, parse_nbest
 from tests.reranking.nbest_lists import written
 
-__all__ = ["FORMATS", "check"]
-
 TREES = """( (S (NP-SBJ (PRP They)) (VP (VBD left) (NP (DT the) (JJ old) (NN house)) (-NONE- *T*-1)) (. .)) )
 (S (NP (NNS dogs) (PRN (-LRB- -LRB-) (NNS pets) (-RRB- -RRB-))) (VP (VBP bark)))
 (FRAG (NP (NN café)) (: --) (NP (CD 1/2) (NN 東京)))

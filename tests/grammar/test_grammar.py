@@ -108,7 +108,6 @@ def used(grammar: Grammar, words: str, tags: list[int] | None = None) -> set[tup
     return {tuple(rule) for rule in grammar.coarse.rules.binary[forest.rule[forest.left >= 0]].tolist()}
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Forests
 
 
@@ -194,7 +193,6 @@ def test_charts_of_a_batch_are_those_of_each_sentence(grammar: Grammar) -> None:
     assert limited.forest(limited.charts([])).weight().log.shape == (0,)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Weights
 
 
@@ -229,7 +227,6 @@ def test_weights_of_words_are_those_of_their_leaf_rules(grammar: Grammar) -> Non
     same(weights_of(sentence, placed([(S, (A, 0), (B, 0))])), expected)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Sums over trees, and judges
 
 

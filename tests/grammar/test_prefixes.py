@@ -147,7 +147,6 @@ def test_nothing_underflows() -> None:
     np.testing.assert_allclose(found.sentence, log[149], rtol=1e-9)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Grammars over words
 
 

@@ -46,7 +46,6 @@ def require(condition: bool) -> None:
         raise NotAForest
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # The oracle: lists, no NumPy but for small vectors
 
 
@@ -109,7 +108,6 @@ def require_roots(operators: ObservableOperators, forest: Forest) -> None:
     require(all(0 <= k <= len(symbol) for k in component))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Forests that are spoilt
 
 
@@ -208,7 +206,6 @@ def test_a_derivation_is_a_tree_of_its_forest_or_refused(
     assert tree.symbol.tolist() == forest.symbol[forest.item[edges]].tolist()
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Vectors, weights and operators
 
 

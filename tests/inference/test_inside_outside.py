@@ -68,19 +68,11 @@ def ambiguous(
     return (random_lpcfg if positive else random_numbers)(rng, states, rules)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The oracles agree with each other
-
-
 @given(tree_strategy(max_leaves=4), seeds)
 def test_figures_2_and_4_equal_the_sum_over_hidden_states(tree: tuple, seed: int) -> None:
     model = random_numbers(np.random.default_rng(seed), STATES, rules_of([tree]))
     assert figure_2(model, tree) == pytest.approx(by_enumeration(model, tree), rel=1e-10, abs=1e-12)
     assert figure_4(model, tree) == pytest.approx(by_enumeration(model, tree), rel=1e-10, abs=1e-12)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Single trees
 
 
 @given(st.lists(tree_strategy(max_leaves=4), min_size=1, max_size=4), seeds)
@@ -100,7 +92,6 @@ def _absolute(model: Lpcfg) -> Lpcfg:
     return Lpcfg(model.states, [np.abs(vector) for vector in model.pi], *tables)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Packed forests
 
 
@@ -189,7 +180,6 @@ def test_factors_are_numbers_above_zero_one_for_each_item_and_roots_stay(wrong: 
             forest.restrict(keep)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # The edge of the number range
 
 
@@ -270,7 +260,6 @@ def test_items_belong_to_the_component_of_the_next_root() -> None:
     assert item_component(forest).tolist() == [0, 1, 1, 1, 2]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Expected counts, against enumeration and derivatives of log Z
 
 RULES = {
@@ -292,7 +281,6 @@ def positive(seed: int, rules: dict, *, factored: bool) -> Lpcfg:
     return replace(model, factors={rule: parts for rule, parts in factors.items() if rule in kept})
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Enumeration
 
 
@@ -309,7 +297,6 @@ def test_counts_of_forests_are_those_of_enumeration(factored: bool, sentences: l
     assert found.log_likelihood == pytest.approx(log_likelihood, abs=1e-9)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Derivatives
 
 

@@ -145,10 +145,6 @@ def test_emissions_are_those_of_the_formulas(
         assert found[pair] == pytest.approx(expected[pair], rel=1e-9, abs=1e-11)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Spellings
-
-
 def test_where_spellings_are_learnt_rare_words_borrow_from_families_by_them() -> None:
     """(n(f, x) + B P(f | x)) n(x) / (n(x) + B), within a family as the signature says."""
     count = {(0, 0): 30, (0, 1): 2, (1, 1): 1, (2, 2): 3, (1, 3): 4, (3, 3): 1, (0, 3): 1}

@@ -114,7 +114,6 @@ def test_any_words_have_a_distribution(
     np.testing.assert_array_equal(again.posterior(asked, opens), p)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Log-linear classifiers
 
 
@@ -180,7 +179,6 @@ def test_weights_are_where_the_gradient_is_zero(frequent: float) -> None:
     assert dense_loss(weights, features, target, 0.1) < min(nearby)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Choices
 
 

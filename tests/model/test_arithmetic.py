@@ -102,9 +102,6 @@ class Calculator(LatentTreeModel[Arithmetic, Sequence[str], Expression]):
         return Calculator((Arithmetic(options, TERMINALS, found.operators, found.objective),))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-
-
 def by_the_book(tokens: Sequence[str]) -> Expression:
     """Parse an expression as a calculator does: products first, everything from the left."""
     terms: list[Expression] = [tokens[0]]

@@ -87,10 +87,6 @@ def test_normalised_numbers_are_probabilities_in_the_same_proportions(trees: lis
     assert sum(array.sum() for (kind, _), array in found.items() if kind == "root") == pytest.approx(1.0)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Sums of tables
-
-
 @given(treebanks, treebanks, seeds)
 def test_sums_of_tables_have_the_rules_of_both(some: list[tuple], others: list[tuple], seed: int) -> None:
     ours, theirs = random_table(some, seed), random_table(others, seed + 1)
@@ -109,7 +105,6 @@ def test_sums_of_tables_have_the_rules_of_both(some: list[tuple], others: list[t
     same_numbers(numbers_of(theirs), second)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Packed operators and choices of rules, against dense arrays
 
 

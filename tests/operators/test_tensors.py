@@ -24,7 +24,6 @@ def random_tensor(rng: np.random.Generator, shape: tuple[int, ...], n: int, dens
     return Tensor(*factors), np.einsum("na,nb,nc->abc", *factors)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # One tensor
 
 
@@ -90,7 +89,6 @@ def test_filling_in_a_child_leaves_a_matrix(seed: int, shape: tuple[int, int, in
     assert tensor.apply_right(right) == pytest.approx(np.einsum("abc,c->ab", full, right), **CLOSE)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Many tensors
 
 
@@ -129,7 +127,6 @@ def test_the_matrix_of_a_tensor_maps_its_pair_space_to_the_parent(seed: int, siz
         assert list(packed.matrices())[r] @ pair == pytest.approx(expected, **CLOSE)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Low-rank tensors, against closed forms and exact mixtures
 
 larger_shapes = st.tuples(*[st.integers(3, 7)] * 3)  # a term is smaller than the tensor

@@ -22,7 +22,6 @@ Estimator = Callable[[Observations, FloatArray], ObservableOperators]
 ESTIMATORS: list[Estimator] = [estimate_paper_operators, estimate_corrected_operators]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # As s-trees of two symbols: 0 a head with what hangs from it so far, 1 the same with a right child still to come
 
 
@@ -51,7 +50,6 @@ def estimates(operators: ObservableOperators, sentences: Sequence[Sentence]) -> 
     return plain(tree_weights(operators, Forest.of_trees(s_trees(sentences), operators.rules)))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # From samples
 
 

@@ -108,7 +108,6 @@ def test_parses_are_the_first_of_the_rerankers_order(model: ConstituencyModel) -
         list(reranker.parse_all(model, [["cats", "run"], []]))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Lists of the library's own parsers; nothing is parsed by a parser that was trained on it
 
 

@@ -101,7 +101,6 @@ def begins(model: HiddenMarkov, x: String) -> float:
     return float(row.sum())
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Tags that have states
 
 

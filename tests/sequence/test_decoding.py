@@ -32,10 +32,6 @@ def posteriors(of: TagCharts) -> FloatArray:
     return tag_matrix(of.parts(), [range(n) for n in np.diff(of.start)], K)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Tags with several states
-
-
 def chain(weights: dict[tuple[int, ...], float], tags: tuple[int, ...]) -> float:
     """μ(1, t_1) Π μ(i, t_i, t_{i+1}) / μ(i, t_i); |μ| of pairs, and of single tags the sums of these."""
     if len(tags) == 1:
@@ -65,10 +61,6 @@ def test_tags_with_states_have_the_marginals_of_all_paths(seed: int, x: list[int
     )
     for tags, log in k_best:
         assert scores[tuple(tags.tolist())] == pytest.approx(np.exp(log), rel=1e-6, abs=1e-12)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Pruning
 
 
 @settings(max_examples=30)

@@ -22,10 +22,6 @@ def shards_of(strings: list[list[int]], size: int = 10**6) -> list[Sequences]:
     return [Sequences.of(strings[at : at + size]) for at in range(0, len(strings), size)]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The reduction
-
-
 def test_operators_are_those_of_hsu_kakade_and_zhang() -> None:
     """C(x, ·) = diag((1 - stop) ∘ O_x) T; the end is diag(stop) O_x."""
     model = random_hmm(np.random.default_rng(0), 4, 5)
@@ -37,7 +33,6 @@ def test_operators_are_those_of_hsu_kakade_and_zhang() -> None:
     assert operators.binary[0].n_terms == 4 and operators.probabilities
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # States
 
 
@@ -88,7 +83,6 @@ def test_the_likeliest_states_are_those_of_all_paths(seed: int, strings: list[li
         np.testing.assert_allclose(np.array(own)[possible], np.array(most)[possible], rtol=1e-9)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Baum-Welch
 
 
@@ -122,7 +116,6 @@ def test_an_impossible_string_is_named() -> None:
         baum_welch(shards_of([[0], [0, 0], [0, 1], [0]], 2), start, UNTIL_IT_STANDS)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Where it starts
 
 
@@ -147,7 +140,6 @@ def test_known_states_give_relative_frequencies(seed: int, pseudo: float) -> Non
         np.testing.assert_allclose(getattr(found, name), share[:, 1] if name == "stop" else share, rtol=1e-14)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Smoothing
 
 

@@ -54,7 +54,6 @@ def with_states(strings: list[list[int]]) -> LatentHMM:
     return LatentHMM.train(strings, hmm_options("em"))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Tagging
 
 
@@ -160,7 +159,6 @@ def test_the_empty_sequence_is_a_sequence(estimator: EstimatorName) -> None:
     assert weighed.empty == pytest.approx(0.25)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Little and odd data
 
 
@@ -187,7 +185,6 @@ def test_bad_data_are_named(train: Any, data: Any, place: str) -> None:
         train(data)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # States
 
 
@@ -210,7 +207,6 @@ def test_states_are_tagged_as_the_textbook_does(with_states: LatentHMM) -> None:
     assert np.isneginf(model.tagger.joint_log_probabilities(wrong)).all()
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Determinism and files
 
 

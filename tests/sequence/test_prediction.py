@@ -29,7 +29,6 @@ def arrays(rows: Iterable[Sequence[int]]) -> list[np.ndarray]:
     return [np.array(row, dtype=np.int64) for row in rows]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Models of probabilities
 
 
@@ -79,7 +78,6 @@ def test_sums_over_all_strings_are_those_of_long_enough_ones() -> None:
     np.testing.assert_allclose(predictor.weights[:, N:], last, rtol=1e-10)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Estimates that may be negative
 
 
@@ -131,7 +129,6 @@ def test_raising_and_forgetting_by_definition() -> None:
     np.testing.assert_allclose(found, [step_by_step(operators, plain, floor, x) for x in strings], rtol=1e-9)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # As the model's own methods
 
 

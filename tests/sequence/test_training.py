@@ -33,7 +33,6 @@ def exactly(estimator: EstimatorName, n_states: int, iterations: int = 5) -> HMM
     return HMMOptions(chosen, choose_states=False)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # What is left open
 
 
@@ -108,7 +107,6 @@ def test_ends_that_are_not_learnt_say_nothing_of_states() -> None:
         HMMOptions(ends=False)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Shards
 
 

@@ -96,10 +96,6 @@ def sample(n_trees: int) -> Shard:
     return Shard.of(trees, features_of(trees))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Weights of nodes
-
-
 def test_where_all_weights_are_one_the_library_estimates_the_same() -> None:
     shard = sample(500)
     trees = shard.trees
@@ -109,9 +105,6 @@ def test_where_all_weights_are_one_the_library_estimates_the_same() -> None:
     assert ours.log == pytest.approx(theirs.log, rel=1e-9)
     assert (ours.sign == theirs.sign).all()
 
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The model of the ACL paper
 
 M = 3
 

@@ -75,7 +75,6 @@ def estimated(population: Population, options: EstimatorOptions = EXACT) -> tupl
     return projection, operators_from_moments(population.moments(projection), options.smoothing)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # The model and Theorem 1
 
 
@@ -94,7 +93,6 @@ def test_theorem_1_invertible_maps_change_nothing(population: Population) -> Non
     check(change_basis(population.model.operators(), bases), population)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Lemma 1 and Theorem 2
 
 
@@ -156,7 +154,6 @@ def test_theorem_2_the_operators_are_the_model_in_the_basis_of_the_projections(p
         assert found.to_dense() == pytest.approx(full, rel=1e-8, abs=1e-9 * np.abs(full).max())
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # The conditions, and what happens where they fail
 
 

@@ -129,7 +129,6 @@ def test_nodes_of_an_s_tree_are_part_of_the_node_that_is_theirs(plant: Plant, ra
         assert x < 0 or graph.nodes[node].get("observation") == read.terminals[x]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Graphs that are no trees
 
 

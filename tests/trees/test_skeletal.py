@@ -35,7 +35,6 @@ def paths(tree: tuple, first: int = 0, parent: int = -1, right: bool = False) ->
     return [*below, (parent, right)]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # What is a tree
 
 
@@ -97,7 +96,6 @@ def test_columns_of_unlike_lengths_are_refused(name: str) -> None:
         build(given)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Derived columns
 
 
@@ -154,7 +152,6 @@ def test_follow_ends_where_steps_end(trees: list[tuple], random: Any) -> None:
         assert skeletal.follow(np.array(step)).tolist() == ends
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Tables of rules
 
 tables = st.integers(1, 3).flatmap(
@@ -184,7 +181,6 @@ def test_rows_are_found_as_a_dictionary_would(given: tuple) -> None:
     assert found.tolist() == [number.get(row, -1) for row in wanted]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Names, and forests of trees
 
 names = st.lists(st.one_of(st.text(max_size=2), st.integers(0, 3), st.tuples(st.text(max_size=1))))
