@@ -101,11 +101,11 @@ def evaluate(
         loaded, Gold(model, gold, max_length, format_), **of_kind
     )
     if perplexity:
-        from spectral_latent.evaluation import Perplexity
+        from spectral_latent.evaluation import measure_perplexity
 
         lengths = [len(getattr(each, "forms", each)) for each in sentences]
-        found = Perplexity.of(loaded.log_probabilities(bar(sentences, "Perplexity")), lengths)
-        figures |= {"perplexity": found.value, "impossible": found.impossible}
+        found = measure_perplexity(loaded.log_probabilities(bar(sentences, "Perplexity")), lengths)
+        figures |= zip(("perplexity", "impossible"), found, strict=True)
     click.echo(json.dumps(figures) if json_ else figures_table(figures))
 
 

@@ -3,12 +3,12 @@
 from spectral_latent.evaluation.models import (
     GoldTree,
     ParserEvaluation,
-    Perplexity,
     TaggerEvaluation,
     evaluate_columns,
     evaluate_dependency_parser,
     evaluate_parser,
     evaluate_tagger,
+    measure_perplexity,
 )
 from spectral_latent.evaluation.scores import (
     AttachmentScore,
@@ -28,7 +28,6 @@ __all__ = [
     "BracketScores",
     "GoldTree",
     "ParserEvaluation",
-    "Perplexity",
     "TaggerEvaluation",
     "TaggingScore",
     "evaluate_columns",
@@ -36,6 +35,7 @@ __all__ = [
     "evaluate_parser",
     "evaluate_tagger",
     "many_to_one",
+    "measure_perplexity",
     "one_to_one",
     "score_attachments",
     "score_brackets",

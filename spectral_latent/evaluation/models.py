@@ -192,41 +192,27 @@ def _timed_parses(model: Any, sentences: Sequence[Any], options: dict[str, bool]
     return [(best, share) for best, *_ in parses_of_each]
 
 
-class Perplexity(NamedTuple):
-    """The perplexity of a model on bare sentences.
-
-    log_probability: the natural logarithm of the probability of all sentences whose probability is above zero.
-    impossible: the number of the other sentences, which are left out."""
-
-    log_probability: float
-    words: int
-    impossible: int
-
-    @property
-    def value(self) -> float:
-        """exp(-log p / words); infinite if all sentences are left out."""
-        return float(np.exp(-self.log_probability / self.words)) if self.words else np.inf
-
-    @staticmethod
-    def of(log_probabilities: ArrayLike, lengths: ArrayLike) -> Perplexity:
-        """Compute the perplexity from the probabilities of sentences.
-
-        log_probabilities: (T,) the log-probability of each sentence; -inf if the probability is not above zero.
-        lengths: (T,) the number of words of each sentence.
-
-        >>> perplexity = Perplexity.of([np.log(1 / 8), np.log(1 / 4), -np.inf], [3, 2, 7])
-        >>> round(perplexity.value, 6), perplexity.words, perplexity.impossible
-        (2.0, 5, 1)
-        """
-        log = np.asarray(log_probabilities, dtype=float)
-        possible = log > -np.inf
-        words = np.asarray(lengths)[possible].sum()
-        return Perplexity(float(log[possible].sum()), int(words), int((~possible).sum()))
-
-
 def _has_relations(sentences: Iterable[DependencySentence]) -> bool:
     """Tell whether a word of the sentences has a relation."""
     return any(relation != "_" for sentence in sentences for relation in sentence.relations)
+
+
+def measure_perplexity(log_probabilities: ArrayLike, lengths: ArrayLike) -> tuple[float, int]:
+    """Compute exp(-log p / words) over the sentences whose probability is above zero; also count the other sentences.
+
+    The perplexity is infinite if there is no such sentence.
+
+    log_probabilities: (T,) the log-probability of each sentence; -inf if the probability is not above zero.
+    lengths: (T,) the number of words of each sentence.
+
+    >>> perplexity, impossible = measure_perplexity([np.log(1 / 8), np.log(1 / 4), -np.inf], [3, 2, 7])
+    >>> round(perplexity, 6), impossible
+    (2.0, 1)
+    """
+    log = np.asarray(log_probabilities, dtype=float)
+    possible = log > -np.inf
+    words = np.asarray(lengths)[possible].sum()
+    return float(np.exp(-log[possible].sum() / words)) if words else np.inf, int((~possible).sum())
 
 
 def evaluate_tagger(
