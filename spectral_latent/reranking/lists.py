@@ -17,7 +17,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -43,19 +43,12 @@ _COUNT = re.compile("[0-9]{1,9}")
 _SCORE = re.compile(r"[+-].*|nan|none|null|n/a", re.IGNORECASE)
 
 
-class WrittenList(NamedTuple):
-    """An n-best list as it stands in a file.
-
-    name: the name of the sentence; None if the sentence is named by its number.
-    rows: the candidates, each after the line of its tree.
-    words: the words of the sentence; None if the list does not give them, because the first candidate has them."""
-
-    name: str | None
-    rows: list[tuple[Line, Candidate]]
-    words: tuple[str, ...] | None = None
+# A list as it stands in a file: its name, or None for its number; the candidates, each after the line of its tree; and
+# the words, or None if the list does not give them, because the first candidate has them.
+_Written: TypeAlias = tuple[str | None, list[tuple[Line, Candidate]], tuple[str, ...] | None]
 
 
-def read_bllip(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
+def read_bllip(lines: Iterable[str], source: str) -> Iterator[_Written]:
     """Read the lists of the format `bllip`."""
     rest = ((Line(source, number), line.strip()) for number, line in enumerate(lines, start=1) if line.strip())
     for first, text in rest:
@@ -75,13 +68,13 @@ def read_bllip(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
                 _numbers(scores.split(), scores_line)
             else:
                 rows.append((line, Candidate.of(_phrase(tree, line), _numbers(scores.split(), scores_line))))
-        yield WrittenList(header[2], rows)
+        yield header[2], rows, None
 
 
-def read_trees(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
+def read_trees(lines: Iterable[str], source: str) -> Iterator[_Written]:
     """Read the lists of the format `trees`."""
     for (name, _), group in groupby(_tree_rows(lines, source), key=lambda row: row[0]):
-        yield WrittenList(name, [(line, candidate) for _, line, candidate in group if candidate is not None])
+        yield name, [(line, candidate) for _, line, candidate in group if candidate is not None], None
 
 
 def _tree_rows(lines: Iterable[str], source: str) -> Iterator[tuple[tuple[str | None, int], Line, Candidate | None]]:
@@ -110,11 +103,11 @@ def _tree_rows(lines: Iterable[str], source: str) -> Iterator[tuple[tuple[str | 
         yield (name, 0 if name else n_empty), line, candidate
 
 
-def read_conllu_lists(text: str, source: str) -> Iterator[WrittenList]:
+def read_conllu_lists(text: str, source: str) -> Iterator[_Written]:
     """Read the lists of the format `conllu`."""
     rows = (_conllu_row(sentence, Line(source, lines[0])) for sentence, lines in parse_with_lines(text, source))
     for name, group in groupby(rows, key=lambda row: row[0]):
-        yield WrittenList(name, [row for _, row in group])
+        yield name, [row for _, row in group], None
 
 
 def _conllu_row(sentence: DependencySentence, line: Line) -> tuple[str, tuple[Line, Candidate]]:
@@ -129,7 +122,7 @@ def _conllu_row(sentence: DependencySentence, line: Line) -> tuple[str, tuple[Li
     return list_name, (line, Candidate.of(sentence, _numbers(scores.split(), line)))
 
 
-def read_json(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
+def read_json(lines: Iterable[str], source: str) -> Iterator[_Written]:
     """Read the lists of the format `json`."""
     for count, (line, entry) in enumerate(parse_objects(enumerate(lines, start=1), source), start=1):
         candidates = entry.get("candidates")
@@ -141,7 +134,7 @@ def read_json(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
         words = None if sentence is None else sentence.forms
         if words and rows and isinstance(rows[0][1].tree, Phrase):
             words = tuple(map(written, words))  # as the brackets of the candidates have them
-        yield WrittenList(str(name), rows, words)
+        yield str(name), rows, words
 
 
 def _json_sentence(entry: Mapping[str, Any], line: Line) -> DependencySentence | None:
@@ -256,7 +249,7 @@ def parse_nbest(text: str, source: str = "<string>", form: NBestFormat | None = 
             blocks = read_conllu_lists(text, source)
         case "json":
             blocks = read_json(text.split("\n"), source)
-    return guess.noted(_check_list(block, number) for number, block in enumerate(blocks, start=1))
+    return guess.noted(_check_list(number, *block) for number, block in enumerate(blocks, start=1))
 
 
 def nbest_format(text: str, source: str = "<string>") -> NBestFormat:
@@ -274,13 +267,14 @@ def nbest_format(text: str, source: str = "<string>") -> NBestFormat:
     raise CorpusError(f"{source}: no n-best list; give one in one of the formats {', '.join(get_args(NBestFormat))}")
 
 
-def _check_list(block: WrittenList, number: int) -> NBest:
+def _check_list(
+    number: int, name: str | None, rows: list[tuple[Line, Candidate]], words: tuple[str, ...] | None
+) -> NBest:
     """Make an n-best list of a written list; an error names the line of the candidate."""
-    name = str(number) if block.name is None else block.name
     try:
-        return NBest.of((candidate for _, candidate in block.rows), name, block.words)
+        return NBest.of((candidate for _, candidate in rows), str(number) if name is None else name, words)
     except CandidateError as error:
-        raise block.rows[error.number - 1][0].error(str(error)) from None
+        raise rows[error.number - 1][0].error(str(error)) from None
 
 
 # Writers
