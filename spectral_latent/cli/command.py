@@ -10,14 +10,14 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 import click
 
-from spectral_latent._texts import alike, printable
+from spectral_latent._names import alike, printable
 from spectral_latent._version import __version__
 
 _COMMANDS = ("parse", "tag", "surprisal", "score", "train", "evaluate", "info", "rerank", "label", "demo")
@@ -27,11 +27,29 @@ _UNREAD = 141
 
 
 class CommandGroup(click.Group):
-    """A group whose commands end with a message, not a traceback, for errors that a user can put right."""
+    """A group whose commands end with a message, not a traceback, for errors that a user can put right.
+
+    names: lists the commands that are imported or made when they are needed.
+    make: imports or makes one of these; None if there is no such command."""
+
+    def __init__(
+        self,
+        *args: Any,
+        names: Callable[[], Iterable[str]] = tuple,
+        make: Callable[[str], click.Command | None] = lambda _: None,
+        **settings: Any,
+    ) -> None:
+        super().__init__(*args, **settings)
+        self._names = names
+        self._make = make
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the names of all commands, in the order of use."""
-        return list(self.commands)
+        return [*self.commands, *self._names()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Find a command; None if it does not exist."""
+        return super().get_command(ctx, cmd_name) or self._make(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -62,21 +80,6 @@ class CommandGroup(click.Group):
         """Run a command."""
         with _users_errors():
             return super().invoke(ctx)
-
-
-class _ImportedCommands(CommandGroup):
-    """The group of all commands, each a function in a module of its name, which is imported when it is needed."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """List the names of all commands, in the order of use."""
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command; None if it does not exist."""
-        if cmd_name not in _COMMANDS:
-            return None
-        command: click.Command = import_module(f"spectral_latent.cli.{cmd_name}").COMMAND
-        return command
 
 
 @contextmanager
@@ -126,7 +129,17 @@ def _import(_context: click.Context, _option: click.Parameter, modules: tuple[st
             raise click.BadParameter(f"{module}: {error}", param_hint="'--import'") from None
 
 
-@click.group(cls=_ImportedCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def _import_command(name: str) -> click.Command | None:
+    """Import the module of a command."""
+    return import_module(f"spectral_latent.cli.{name}").COMMAND if name in _COMMANDS else None
+
+
+@click.group(
+    cls=CommandGroup,
+    names=lambda: _COMMANDS,
+    make=_import_command,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.option(
     "--import",
     metavar="MODULE",

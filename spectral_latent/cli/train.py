@@ -31,7 +31,7 @@ from spectral_latent.cli.options import (
 from spectral_latent.cli.outputs import OutputFile, figures_table, message
 from spectral_latent.cli.record import Run
 from spectral_latent.cli.sentences import warn_of_raw_text
-from spectral_latent.kinds import added_kinds, usual_kind
+from spectral_latent.kinds import added_kinds, find_kind, usual_kind
 
 _SETTINGS = "A set of options; see docs/training.md.  [default: fast]"
 _Estimator: TypeAlias = Annotated[
@@ -299,27 +299,14 @@ _NEXT = {  # the command to try first with a model
 }
 
 
-def _command(kind: str, usual: str, text: str | None = None) -> Command:
-    """Make the command of a kind, which trains by the function of the kind that it is or extends."""
-    function = TRAIN[usual]
+def _command(kind: str) -> Command | None:
+    """Make the command of a kind, which trains by the function of the kind that it is or extends; None for others."""
+    found, usual = find_kind(kind), usual_kind(kind)
+    if found is None or usual not in TRAIN:
+        return None
     sources = (*(f"SOURCE {each}" for each in _SOURCES[usual]), PARTS)
-    return Command(train, {kind: function}, name=kind, text=text or function.__doc__, sources=sources)
+    text = found.training or TRAIN[usual].__doc__
+    return Command(train, {kind: TRAIN[usual]}, name=kind, text=text, sources=sources)
 
 
-class _Trainings(CommandGroup):
-    """A command for each kind of model; those of other packages are looked for when they are needed."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """List the kinds, those of this package first."""
-        return [*super().list_commands(ctx), *added_kinds()]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Find the command of a kind; None if nobody has the kind."""
-        own = super().get_command(ctx, cmd_name)
-        found = None if own else added_kinds().get(cmd_name)
-        return own if found is None else _command(cmd_name, found.extends or cmd_name, found.training)
-
-
-COMMAND = _Trainings("train", help="Train a model.")
-for _kind in TRAIN:
-    COMMAND.add_command(_command(_kind, _kind))
+COMMAND = CommandGroup("train", help="Train a model.", names=lambda: [*TRAIN, *added_kinds()], make=_command)
