@@ -51,14 +51,6 @@ class Repair(NamedTuple):
     added: list[Constituent]
 
 
-class _Open(NamedTuple):
-    """An open bracket: its label, the places of the words inside, and whether it has no bracket inside."""
-
-    label: str
-    inside: list[int]
-    is_lowest: bool
-
-
 def repair(model: ConstituencyModel, words: Sequence[str], brackets: str) -> Repair:
     """Mend a bracket string; see `repair_all`.
 
@@ -153,26 +145,30 @@ def read_brackets(brackets: str, words: Sequence[str], tags: Container[str]) -> 
         atoms[block.a + step]: block.b + step for block in matcher.get_matching_blocks() for step in range(block.size)
     }
     found: list[Constituent] = []
-    open_ones: list[_Open] = []
+    open_ones: list[tuple[str, list[int]]] = []  # the label of each open bracket, and the places of the words inside
+    is_lowest = False  # whether the innermost open bracket has no bracket inside
 
     def close() -> None:
         """Close the innermost bracket."""
-        label, inside, is_lowest = open_ones.pop()
+        nonlocal is_lowest
+        label, inside = open_ones.pop()
         if inside and label:
             is_tag = is_lowest and len(inside) == 1 and label in tags
             found.append(Constituent(min(inside), max(inside) + 1, label if is_tag else base_label(label), is_tag))
         if open_ones:
-            open_ones[-1] = open_ones[-1]._replace(inside=open_ones[-1].inside + inside, is_lowest=False)
+            open_ones[-1][1].extend(inside)
+        is_lowest = False
 
     for at, token in enumerate(tokens):
         if token == "(":
             follows = tokens[at + 1] if at + 1 < len(tokens) else "("
-            open_ones.append(_Open("" if follows in "()" else follows, [], True))
+            open_ones.append(("" if follows in "()" else follows, []))
+            is_lowest = True
         elif token == ")":
             if open_ones:
                 close()
         elif at in place and open_ones:
-            open_ones[-1].inside.append(place[at])
+            open_ones[-1][1].append(place[at])
     while open_ones:
         close()
     return found

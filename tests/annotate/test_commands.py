@@ -115,7 +115,8 @@ def test_formats_and_outputs_are_those_of_all_commands(run: Run, model: Path, tr
 
 
 def _annotate(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "spectral_latent_annotate", "annotate", "trees.mrg", "text.txt", *arguments]
+    run = "from spectral_latent_annotate._commands import main; main(prog_name='spectral-latent-annotate')"
+    command = [sys.executable, "-c", run, "annotate", "trees.mrg", "text.txt", *arguments]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(command, cwd=folder, env=environment, text=True, **pipes)
