@@ -26,7 +26,7 @@ from typing import (
 
 import numpy as np
 
-from spectral_latent._texts import counted
+from spectral_latent._names import counted
 
 __all__ = [
     "Above",

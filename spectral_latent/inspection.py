@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import TINY
-from spectral_latent._texts import printable
+from spectral_latent._names import printable
 from spectral_latent.inference import mean_node_counts
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray

@@ -3,7 +3,7 @@
 Packages on top make commands of their own from the same parts.
 """
 
-from spectral_latent._texts import counted
+from spectral_latent._names import counted
 from spectral_latent.cli.answers import asks_for_json
 from spectral_latent.cli.command import CommandGroup, main, run
 from spectral_latent.cli.inputs import load_for, of_each

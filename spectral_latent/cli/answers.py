@@ -8,7 +8,7 @@ from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from spectral_latent._texts import counted
+from spectral_latent._names import counted
 from spectral_latent.cli.outputs import bar, message, results, users_errors
 from spectral_latent.cli.sentences import Input, InputSentence
 from spectral_latent.kinds import usual_kind

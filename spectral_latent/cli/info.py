@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from spectral_latent._texts import alike, counted, printable
+from spectral_latent._names import alike, counted, printable
 from spectral_latent.cli.inputs import load_for, record_of
 from spectral_latent.cli.options import AsJson, Command, Count, Value
 from spectral_latent.cli.outputs import message

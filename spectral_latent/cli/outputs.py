@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import click
 
-from spectral_latent._texts import printable
+from spectral_latent._names import printable
 
 _T = TypeVar("_T")
 _QUIET = "spectral_latent.quiet"  # tells in the context of a command whether it prints no messages

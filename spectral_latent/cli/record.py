@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
-from spectral_latent._texts import counted
+from spectral_latent._names import counted
 from spectral_latent.cli.options import option_name
 from spectral_latent.cli.outputs import bar, message, shows_progress, table
 from spectral_latent.kinds import find_kind

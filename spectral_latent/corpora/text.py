@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from spectral_latent._texts import printable
+from spectral_latent._names import printable
 
 _CHUNK = 1 << 16  # bytes of decompressed text that are made at once
 _GZIP = b"\x1f\x8b"  # the first bytes of compressed files

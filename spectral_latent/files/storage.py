@@ -39,8 +39,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from spectral_latent._names import printable
 from spectral_latent._options import Count, checked
-from spectral_latent._texts import printable
 from spectral_latent._threads import made_to_stay
 from spectral_latent._version import __version__, untested
 from spectral_latent.files.codec import Contents, UnknownKindError
