@@ -13,7 +13,7 @@ in the other states of the symbol.  Those that are rarer in the state than in it
 `inference.mean_node_counts` computes the expectations n.  States of an anchor model have anchors and words alone.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,11 +26,9 @@ from spectral_latent.trees import FloatArray
 
 __all__ = [
     "Described",
-    "DescribedRule",
     "NamedOperators",
     "anchor_rows",
     "anchor_table",
-    "describe_rules",
     "describe_states",
 ]
 
@@ -90,17 +88,6 @@ class Described(NamedTuple):
     words: list[tuple[str, float]]
     rules: list[tuple[str, float]]
     places: list[tuple[str, float]]
-
-
-class DescribedRule(NamedTuple):
-    """A rule of two children or one.
-
-    expected: the expected number of nodes with the rule in a tree.
-    probability: the probability of the rule at a node of its parent's symbol."""
-
-    name: str
-    expected: float
-    probability: float
 
 
 def _list_names(named: NamedOperators, nodes: FloatArray) -> tuple[list[_Listed], list[_Listed], list[_Listed]]:
@@ -194,64 +181,27 @@ def describe_states(named: NamedOperators, n: int = 8) -> Iterator[list[Describe
         ]
 
 
-def describe_rules(named: NamedOperators) -> list[DescribedRule]:
-    """Describe the rules with two children or one, the most frequent first.
-
-    Raises ValueError if the numbers are not probabilities, or if trees are infinite on average.
-
-    >>> from spectral_latent.operators import Tensor, Tensors
-    >>> from spectral_latent.trees import Rules
-    >>> rules = Rules(np.array([[1, 0]]), np.empty((0, 2), int), np.array([[0, 1, 1]]))
-    >>> operators = ObservableOperators(
-    ...     rules, np.array([1, 1]), np.array([[1.0], [0.0]]), np.array([[1.0]]), np.empty((0, 1, 1)),
-    ...     Tensors.of([Tensor.of_dense(np.ones((1, 1, 1)))]), True)
-    >>> describe_rules(NamedOperators(operators, ["S", "N"], ["cat"]))
-    [DescribedRule(name='S → N N', expected=1.0, probability=1.0)]
-    """
-    named = _with_probabilities(named)
-    nodes = mean_node_counts(named.operators)
-    _, rules, _ = _list_names(named, nodes)
-    described = []
-    for of_symbol, of_state in zip(rules, nodes, strict=True):
-        frequency = max(float(of_state.sum()), TINY)
-        for name, p in of_symbol:
-            expected = float(of_state[: len(p)] @ p)
-            described.append(DescribedRule(name, expected, expected / frequency))
-    return sorted(described, key=lambda rule: -rule.expected)
-
-
 # States of anchor models
 
 
-class AnchorRow(NamedTuple):
-    """A state of a model.
+def anchor_rows(model: Any, top: int = 10) -> list[dict[str, Any]]:
+    """List the states of an `AnchorHMM` in their order, as Stratos et al. (2016) do in Table 3.
 
-    anchor: the word that no other state emits.
-    label: the state's tag; None before anchors are labelled.
-    share: the share of the state among all tokens, between 0 and 1.
-    words: the words that the state is likeliest to emit, with o(x | h)."""
-
-    state: int
-    anchor: str
-    label: Hashable | None
-    share: float
-    words: list[tuple[str, float]]
-
-
-def anchor_rows(model: Any, top: int = 10) -> list[AnchorRow]:
-    """List the states of an `AnchorHMM` in their order, as Stratos et al. (2016) do in Table 3."""
+    A row has the state's number, its anchor, its label or None, its share of all tokens, and its likeliest words with
+    o(x | h)."""
     labels = model.labels or (None,) * model.n_states
-    columns = zip(model.anchors, labels, model.state_prior.tolist(), model.top_words(top), strict=True)
-    return [AnchorRow(state, *column) for state, column in enumerate(columns)]
+    columns = zip(model.anchors, labels, model.state_prior.tolist(), map(dict, model.top_words(top)), strict=True)
+    names = ("state", "anchor", "label", "share", "words")
+    return [dict(zip(names, (state, *column), strict=True)) for state, column in enumerate(columns)]
 
 
 def anchor_table(model: Any, top: int = 10) -> str:
     """Format the states as lines of text, with shares in percent, and with labels if there are any."""
     rows = [("state", "anchor", "" if model.labels is None else "label", "share", "top words")]
     for row in anchor_rows(model, top):
-        words = ", ".join(f"{printable(word)} {p:.3f}" for word, p in row.words if p >= 0.0005)
-        label = "" if model.labels is None else printable(str(row.label))
-        rows.append((str(row.state), printable(row.anchor), label, f"{100 * row.share:.1f}", words))
+        words = ", ".join(f"{printable(word)} {p:.3f}" for word, p in row["words"].items() if p >= 0.0005)
+        label = "" if model.labels is None else printable(str(row["label"]))
+        rows.append((str(row["state"]), printable(row["anchor"]), label, f"{100 * row['share']:.1f}", words))
     anchors, labels = (max(len(row[i]) for row in rows) for i in (1, 2))
     labels += 2 if labels else 0
     return "\n".join(

@@ -163,15 +163,14 @@ def test_no_room_names_the_packages_that_are_found_by_entry_points() -> None:
 
 
 N_VERBS = 29
-N_TYPES = 343
+N_TYPES = 341
 N_FILES = 193
 LINES: dict[str, tuple[int, int]] = {
     "spectral_latent": (73, 6),
     "_version": (40, 3),
     "_numba": (247, 43),  # all that needs numba; parts that are other functions, and are not optimised alone
     "_compiled": (195, 48),  # short inputs that Python runs by itself, with NumPy in the place of some loops
-    "_names": (28, 7),  # and imports of names, and of parts of SciPy, when they are used
-    "_texts": (0, 0),  # numbers of things, and similar names, for commands without options; difflib comes on use
+    "_names": (53, 10),  # and what was `_texts`: names in messages; imports of names when they are used
     "_options": (252, 64),  # settings of older files that are gone
     "_threads": (76, 15),  # trees and models are made without searches for garbage, which took as long as making trees
     "_scipy": (11, 1),
@@ -182,7 +181,7 @@ LINES: dict[str, tuple[int, int]] = {
     "inference": (1691, 508),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
     "estimation": (2388, 816),  # ends of starts; how many trees would show more states; priors of rules without a loop
     "drawing": (134, 45),
-    "inspection": (168, 92),  # and the tables and pictures of anchor models, which left `anchors`
+    "inspection": (138, 72),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (77, 12),
     "tokenisation": (229, 50),  # patterns that are compiled when text comes
     "model": (1166, 520),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
@@ -198,7 +197,7 @@ LINES: dict[str, tuple[int, int]] = {
     "reranking": (1011, 374),  # readers and writers of n-best lists came from corpora
     "evaluation": (844, 298),
     "kinds": (103, 33),  # kinds that other packages add, which are found by entry points
-    "cli": (2801, 466),  # exports for packages on top, training of kinds that they add, facts of ready models
+    "cli": (2801, 465),  # exports for packages on top, training of kinds that they add, facts of ready models
     "__main__": (4, 1),
     "spectral_latent_annotate": (1615, 429),  # names imported on use; several files to suggest from
     "spectral_latent_nltk": (755, 345),  # conversions of the objects of NLTK came from corpora

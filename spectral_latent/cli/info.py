@@ -120,8 +120,7 @@ def _show_states(file: str, symbols: Sequence[str], top: int, as_json: bool) -> 
             raise click.UsageError(f"--symbol is for grammars, and {file} is an anchor model; give --states")
         from spectral_latent.inspection import anchor_rows, anchor_table
 
-        rows = ({**row._asdict(), "words": dict(row.words)} for row in anchor_rows(loaded, top))
-        click.echo("\n".join(map(_json, rows)) if as_json else anchor_table(loaded, top))
+        click.echo("\n".join(map(_json, anchor_rows(loaded, top))) if as_json else anchor_table(loaded, top))
         return
     try:
         for parts, spectrum in states_of_symbols(loaded, symbols, top):
