@@ -10,6 +10,7 @@ import ast
 import random
 import re
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -33,6 +34,18 @@ _EXPRESSIONS = (
     *((r"\\d", r"\w"), (r"\\s", r"\w"), (r"\\[wS]", r"\d"), (r"\|", "")),
 )  # patterns that occur in regular expressions, and what stands in their place
 _TYPE = r"((Literal|TypeVar|Callable)\b|(tuple|list|dict)\[|str \|)"
+_SYMMETRIC = re.compile(
+    r"(^|\.)(max|min|maximum|minimum|array_equal|array_equiv|allclose|union1d|intersect1d|gcd|hypot)$"
+)
+_NEVER_NODE_0 = re.compile(r"^(trees|self)\.(parent|right)(\[.*\])? (>=|<) 0$")  # node 0 is a first leaf
+_MEMBERS = {
+    "isinstance",
+    "startswith",
+    "endswith",
+    "suppress",
+    "set",
+    "frozenset",
+}  # look at members, not at their order
 _TEXTUAL = re.compile(r"\.(split|rsplit|startswith|endswith|remove(pre|suf)fix|r?partition|replace|join|[lr]?strip)$")
 
 
@@ -156,7 +169,7 @@ def _other_numbers(module: str, names: list[str]) -> list[Fault]:
 def faults_of(module: str) -> list[list[Fault]]:
     """List the faults of each function and each table of a module that can have any."""
     tree = ast.parse("".join(_lines_of(module)))
-    units = [*_functions(tree, ""), *(("", node) for node in tree.body if is_table(node))]
+    units = [*_functions(tree, ""), *(("", node) for node in tree.body if is_table(node) and _is_read(node, tree))]
     faults = [
         [
             Fault(module, function, tree, unit, node, changed)
@@ -185,6 +198,45 @@ def is_table(node: ast.stmt) -> TypeGuard[ast.Assign | ast.AnnAssign]:
     return isinstance(node, ast.Assign | ast.AnnAssign) and not is_other
 
 
+def _has_order(table: ast.stmt) -> bool:
+    """Tell whether a function does more with a table than to ask for its members."""
+    uses = [kind for name in names_of(table) for kind in _uses()[name]]
+    return not uses or "member" not in uses or "other" in uses
+
+
+def _is_read(table: ast.stmt, tree: ast.Module) -> bool:
+    """Tell whether a function reads a table, or one made of it; others are read at import, before a fault comes."""
+    names = names_of(table)
+    for node in filter(is_table, tree.body):
+        if names & {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}:
+            names |= names_of(node)
+    return not names.isdisjoint(_uses())
+
+
+@cache
+def _uses() -> dict[str, set[str]]:
+    """List the names and attributes in the bodies of functions, and what they are used for: "member" or "other"."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for path in (path for folder in FOLDERS for path in folder.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        for node in (part for function in functions for statement in function.body for part in ast.walk(statement)):
+            members: list[ast.expr | None] = []
+            match node:
+                case ast.Compare(ops=[ast.In() | ast.NotIn()]):
+                    members = node.comparators
+                case ast.ExceptHandler():
+                    members = [node.type]
+                case ast.Call() if ast.unparse(node.func).rpartition(".")[2] in _MEMBERS:
+                    members = node.args[-1:]
+            for child in ast.iter_child_nodes(node):
+                name = (
+                    child.id if isinstance(child, ast.Name) else child.attr if isinstance(child, ast.Attribute) else ""
+                )
+                found[name].add("member" if child in members else "other")
+    return found
+
+
 def names_of(node: ast.Assign | ast.AnnAssign) -> set[str]:
     """List the names that an assignment binds."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -209,7 +261,11 @@ def _parts(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
         ):
             if isinstance(child, ast.expr | ast.stmt):
                 yield child
-            yield from _parts(child)
+            if isinstance(child, ast.Compare) and _NEVER_NODE_0.match(ast.unparse(child)):
+                child = child.left
+            is_length = isinstance(node, ast.Call) and ast.unparse(node.func).endswith("reshape")
+            if not (is_length and ast.unparse(child) == "-1"):  # NumPy finds a length for any negative number
+                yield from _parts(child)
 
 
 def _changes(node: ast.AST, unit: ast.stmt) -> Iterator[ast.AST]:
@@ -232,7 +288,7 @@ def _changes(node: ast.AST, unit: ast.stmt) -> Iterator[ast.AST]:
             yield operand
         case ast.BoolOp(op=connective):
             yield _with(node, op=_OTHER[type(connective)]())
-        case ast.Compare(ops=[comparison], comparators=[other]):
+        case ast.Compare(ops=[comparison], comparators=[other]) if not _NEVER_NODE_0.match(ast.unparse(node)):
             yield _with(node, ops=[_OTHER[type(comparison)]()])
             if isinstance(other, ast.Constant) and isinstance(other.value, str):
                 yield _with(node, comparators=[ast.Constant(other.value[:-1] or "x")])
@@ -250,7 +306,7 @@ def _changes(node: ast.AST, unit: ast.stmt) -> Iterator[ast.AST]:
         ) > 1 and not isinstance(unit, ast.FunctionDef):
             for at in range(len(entries)):
                 yield _with(node, elts=entries[:at] + entries[at + 1 :])
-                if at and not isinstance(node, ast.Set):
+                if at and not isinstance(node, ast.Set) and _has_order(unit):
                     yield _with(node, elts=[*entries[: at - 1], entries[at], entries[at - 1], *entries[at + 1 :]])
         case ast.Call(func, [ast.Constant(str() as text), *rest]) if _TEXTUAL.search(ast.unparse(func)):
             yield _with(node, args=[ast.Constant(text[:-1] or "x"), *rest])
@@ -260,9 +316,9 @@ def _changes(node: ast.AST, unit: ast.stmt) -> Iterator[ast.AST]:
                     changed = text[: found.start()] + other + text[found.end() :]
                     if _is_expression(changed):
                         yield _with(node, args=[ast.Constant(changed), *rest])
-        case ast.Call(args=[ast.Name() as first, ast.Name() as second, *rest]) if (
-            ast.unparse(node.func) != "isinstance"
-        ):
+        case ast.Call(args=[ast.Name() as first, ast.Name() as second, *rest]) if ast.unparse(
+            node.func
+        ) != "isinstance" and not _SYMMETRIC.search(ast.unparse(node.func)):
             yield _with(node, args=[second, first, *rest])
         case ast.Constant(bool() as value):
             yield ast.Constant(not value)

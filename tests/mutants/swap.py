@@ -75,7 +75,7 @@ class Library:
                 for place, functions in self.functions.items()
                 for function in functions
                 for name in names.intersection(_names_in(function.__code__))
-                if function.__globals__.get(name) is own[name]
+                if function.__globals__.get(name, own[name]) is own[name]  # or an attribute of that name
             }
         else:
             places = {(fault.module, fault.function)}
