@@ -1,5 +1,6 @@
 """Compiled code is of use where nobody may write, is kept by the text of its sources, and its making is announced."""
 
+import contextlib
 import importlib
 import os
 import subprocess
@@ -8,8 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spectral_latent import load
+from spectral_latent._compiled import check_starts
 from spectral_latent.sequence import LatentTagger
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,6 +24,13 @@ buckets = numpy.zeros((1, 1), dtype=numpy.int32)
 spread(buckets, numpy.ones(1), 2)
 spread(buckets, numpy.ones(1)[::-1], 2)
 """
+
+
+@given(st.lists(st.integers(0, 4), max_size=4), st.integers(0, 4))
+def test_starts_of_parts_begin_with_0_never_fall_and_end_with_the_number_of_rows(start: list[int], size: int) -> None:
+    is_sound = start[:1] == [0] and start == sorted(start) and start[-1:] == [size]
+    with contextlib.nullcontext() if is_sound else pytest.raises(ValueError):
+        check_starts("start", np.array(start, dtype=np.int64), size)
 
 
 def run_in(folder: Path, script: str, cache: Path | str | None) -> list[str]:

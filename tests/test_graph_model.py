@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.graphs import GraphGrammar, GraphModel, neighbourhoods
 from spectral_latent.graphs.training import GraphFormalism
-from spectral_latent.trees import MISSING, Symbol, from_networkx
+from spectral_latent.trees import MISSING, GraphError, Symbol, from_networkx
 from tests.oracles import (
     Lpcfg,
     by_enumeration,
@@ -201,6 +201,8 @@ def test_given_features_are_those_of_their_node() -> None:
     graphs = list(map(graph_of, FOREST))
     formalism = GraphFormalism({"all": lambda graph, node: (len(graph), node)}, {"depth": depth})
     found = formalism.shard(formalism.columns(graphs, np.ones(len(graphs)))).features
+    with pytest.raises(GraphError, match=rf"graph {len(FOREST) + 1}, node 1: its observation is missing"):
+        formalism.columns([graph_of(("A", None, ("B", MISSING)))], np.ones(1))
     read = from_networkx(graphs)
     wanted: list[tuple[Hashable, Hashable]] = []
     for at, (a, node) in enumerate(zip(read.trees.symbol, read.nodes, strict=True)):

@@ -83,8 +83,8 @@ def _with_frequent_values(rows: Sequence[tuple[str, ...]], column: str) -> list[
         return list(rows)
     frequent = [value for value, _ in times.most_common(_MOST_VALUES)]
     parts = [frozenset(value.split("|")) for value in frequent]
-    stands_for = {value: value for value in frequent}
-    for value in times.keys() - stands_for.keys():
+    stands_for: dict[str, str] = {}
+    for value in times:
         own = frozenset(value.split("|"))
         shares = [len(own & other) / len(own | other) for other in parts]
         stands_for[value] = frequent[shares.index(max(shares))]

@@ -94,6 +94,13 @@ def test_draws_have_the_means_and_covariances_of_their_states(fitted: SpectralGa
     assert (x == fitted.sample(6000, random_state=1)[0]).all() and (x != fitted.sample(6000, random_state=2)[0]).any()
 
 
+def test_em_begins_at_moments_too(data: np.ndarray) -> None:
+    """From there the likelihood rises; the one random start would lie below."""
+    moments = SpectralGaussianHMM(3, "full", estimator="moments", random_state=0).fit(data)
+    one_step = SpectralGaussianHMM(3, "full", n_init=1, n_iter=1, random_state=0).fit(data)
+    assert one_step.score(data) > moments.score(data)
+
+
 def test_variances_have_a_least_value() -> None:
     X = np.tile([[0.0, 1.0], [3.0, 1.0]], (100, 1))
     hmm = SpectralGaussianHMM(2, min_covar=0.01, n_init=1, random_state=0).fit(X)

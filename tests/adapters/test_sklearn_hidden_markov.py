@@ -52,7 +52,8 @@ def test_spectral_operators_have_no_states(data: tuple[np.ndarray, list[int]], f
 def test_categories_may_be_strings_or_far_apart(data: tuple[np.ndarray, list[int]], fitted: SpectralHMM) -> None:
     X, lengths = data
     names = np.array(["e", "a", "d", "b", "c"])
-    for renamed in (names[X], names[X].astype(object), np.array([70, 3, 50, 9, 20])[X]):
+    apart = np.array([70, 3, 50, 9, 20])
+    for renamed in (names[X], names[X].astype(object), np.array([70, 3, 50, 9, 2**53])[X] * 1.0, apart[X]):
         hmm = clone(fitted).fit(renamed, lengths=lengths)
         assert hmm.score(renamed, lengths=lengths) == pytest.approx(fitted.score(X, lengths=lengths), rel=1e-6)
         assert hmm.sample(3)[0].dtype == hmm.categories_.dtype
@@ -89,6 +90,7 @@ def refused(hmm: SpectralHMM) -> Iterator[tuple[Callable[[], Any], str]]:
     yield lambda: clone(hmm).fit([["a", "b"], ["c", "a"]] * 5), r"X has 2 columns.* join .* lengths"
     yield lambda: clone(hmm).fit([["a", "b"], ["c"]] * 5), r"different lengths.* join .* lengths"
     yield lambda: clone(hmm).fit(np.array([["a"], [1]], dtype=object)), "categories, integers or strings, not object"
+    yield lambda: clone(hmm).fit([[2.0**53 + 2], [0.0]]), "categories, integers or strings, not float64"
     yield lambda: clone(hmm).fit([0, 1, 0]), "Expected 2D array"
     yield lambda: hmm.predict([["a"]]), "row 0 of X has the category 'a', but the others are integers"
     named = clone(hmm).set_params(categories=[0, 1], n_components=1)

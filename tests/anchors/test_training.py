@@ -217,6 +217,7 @@ def test_bigrams_are_those_of_a_loop(rows: list[list[int]]) -> None:
     assert found.tolist() == table.tolist()
     assert found_first.tolist() == first.tolist()
     assert bigrams.unigrams.tolist() == unigrams.tolist()
+    assert bigrams.first_probabilities() == pytest.approx(first / len(rows))
     assert len(set(zip(bigrams.before.tolist(), bigrams.after.tolist(), strict=True))) == len(bigrams.count)
 
 

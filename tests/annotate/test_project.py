@@ -43,6 +43,7 @@ def test_accepted_trees_are_written_at_once_and_nothing_else_changes(path: Path)
     project = Project(path, [*WAITING, list(TREES[3].words())], annotator="anna")
     assert (project.n_done, len(project.items)) == (20, 26)  # the last sentence has a tree
     assert project.next(-1) == 20 and project.next(25) == 20
+    assert Path(f"{path}.history").stat().st_mode == path.stat().st_mode
     project.accept(20, TREES[20])
     project.accept(0, OTHER)
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spectral_latent.corpora import parse_brackets
 from spectral_latent_annotate import Project, create_app, serve
 from spectral_latent_annotate._server import from_list, to_list
 from tests.annotate.conftest import BASE, TREES
@@ -242,3 +243,13 @@ def test_what_is_shown_can_be_accepted_or_neither(tmp_path: Path) -> None:
         else:
             assert "200" in shown.get_json()["error"]
         project.close()
+
+
+@pytest.mark.parametrize("depth", range(196, 204))
+def test_a_tree_is_shown_exactly_if_it_can_be_accepted(depth: int) -> None:
+    given = nested(depth, ["x"])
+    (tree,) = parse_brackets("(S " * (depth + 1) + "(NN x)" + ")" * (depth + 1))
+    with contextlib.nullcontext() if depth < 200 else pytest.raises(ValueError):
+        assert to_list(tree) == given
+    with contextlib.nullcontext() if depth < 200 else pytest.raises(ValueError):
+        assert from_list(given) == tree

@@ -1,6 +1,7 @@
 """What is printed of files and options does not control a terminal, and has an end; no output replaces an input."""
 
 import errno
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from spectral_latent.cli.command import CommandGroup
+from spectral_latent.cli.command import CommandGroup, _replace_closed_streams
 from spectral_latent.corpora import CorpusError
 from spectral_latent.files import ModelFileError, load_model, save_model
 from tests.cli.conftest import Run
@@ -69,6 +70,17 @@ def test_options_and_arguments_that_are_repeated(run: Run, model: Path, path: tu
         values = ((f"--{text}",), (text,) * 4, (str(model), text), ("--jobs", text), ("-o", text), (text, "-q"))
         for arguments in values:
             assert_harmless(run(*path, *arguments).stderr)
+
+
+def test_streams_that_are_closed_are_replaced_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", None)
+    before = sys.stdin, sys.stdout
+    _replace_closed_streams()
+    assert sys.stderr.writable() and (sys.stdin, sys.stdout) == before
+    opened = sys.stderr
+    _replace_closed_streams()
+    assert sys.stderr is opened
+    opened.close()
 
 
 def test_warnings_and_errors_of_the_library() -> None:

@@ -31,7 +31,7 @@ def test_n_best_trees_are_those_of_json_and_begin_with_the_best(run: Run, model:
         rows = [line.split("\t") for line in block.splitlines()]
         assert rows == [[f"{each.score:.6f}", each.tree.bracketed()] for each in nbest.candidates]  # type: ignore[union-attr]
         assert rows[0][1] == tree and len(rows) > 1
-    one = run("parse", model, "--n-best", "1", stdin=lines).stdout
+    one = run("parse", model, "--n-best", "2", stdin=lines).stdout
     assert one == "".join(block.splitlines()[0] + "\n\n" for block in blocks)
     assert "(PRN (-LRB- -LRB-) (NNS pets) (-RRB- -RRB-))" in best[0]
 
@@ -54,7 +54,7 @@ def test_scores_are_those_of_parses_and_minus_infinity(run: Run, model: Path, tr
     (tmp_path / "a.mrg").write_text("\n".join(tree.bracketed() for tree in trees))
     (tmp_path / "b.mrg").write_text("(S (NEW (PRP They)) (VBP see))")
     text = "\n".join(" ".join(tree.words()) for tree in trees)
-    best = [block.split("\t")[0] for block in run("parse", model, "--n-best", "1", stdin=text).stdout.split("\n\n")]
+    best = [block.split("\t")[0] for block in run("parse", model, "--n-best", "2", stdin=text).stdout.split("\n\n")]
     files = [tmp_path / "a.mrg", tmp_path / "b.mrg"]
     expected = [*(f"{log}\t1" for log in best[:-1]), "-inf\t0"]
     assert run("score", model, *files).stdout.splitlines() == expected
@@ -96,6 +96,8 @@ def test_brackets_that_are_known_stand_in_the_trees(run: Run, model: Path, tmp_p
     found = run("parse", model, tmp_path / "text", "--partial", "--html", tmp_path / "page.html")
     assert found.exit_code == 0 and (tmp_path / "page.html").read_text().count("<svg") == 3
     found = run("parse", model, "--partial", stdin=text)
+    lists = run("parse", model, "--partial", "--json", "--n-best", "2", stdin=text).stdout.splitlines()
+    assert [json.loads(line)["sent_id"] for line in lists] == ["1", "2", "3"]
     for partial, tree in zip(parse_partial(text), parse_brackets(found.stdout), strict=True):
         assert tuple(tree.words()) == partial.sentence
         spans = {(part.first, part.end) for part in list_constituents(tree)}

@@ -88,10 +88,15 @@ def test_evaluate_phrases(run: Run, phrases: Files, treebank: Path, tmp_path: Pa
     assert (figures["sentences"], figures["candidates"], figures["empty_lists"]) == (18, 36, 0)
 
 
-def test_evaluate_dependencies_without_punctuation(run: Run, dependencies: Files) -> None:
+def test_evaluate_dependencies_without_punctuation(run: Run, dependencies: Files, tmp_path: Path) -> None:
     given = ("--gold", dependencies.gold, "--model", dependencies.model)
     figures = json.loads(run("rerank", "evaluate", dependencies.reranker, dependencies.lists, *given, "--json").stdout)
     assert [figures[key] for key in KEYS[:6]] == [75.0, 100.0, 100.0, 100.0, 25.0, 25.0]
+    first, *others = dependency_trees(dependencies.gold)
+    gold = tmp_path / "two_roots"  # in a tree that no parser can learn
+    gold.write_text("".join(map(to_conllu, (first.with_heads((2, 0, *HEADS[2:])), *others))))
+    assert run("rerank", "lists", dependencies.model, gold).exit_code == 0
+    assert run("rerank", "lists", dependencies.model, gold, "--folds", "2").exit_code == 1
 
 
 def test_apply_writes_the_best_trees(run: Run, phrases: Files, dependencies: Files, tmp_path: Path) -> None:

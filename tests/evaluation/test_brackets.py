@@ -93,7 +93,7 @@ def evalb(gold: Phrase, predicted: Phrase) -> BracketScores:
 
 
 TAGS = st.sampled_from(["NN", "VB", "-LRB-", "PRT", "ADVP", *DELETED[1:]])
-LABELS = st.sampled_from(["TOP", *ROOTS, "NP", "NP-SBJ", "NP=2", "VP", "ADVP", "PRT-1", "PRN", ":"])
+LABELS = st.sampled_from(["TOP", *ROOTS, "NP", "NP-SBJ", "NP=2", "VP", "VP-", "ADVP", "PRT-1", "PRN", ":"])
 
 
 @st.composite

@@ -59,6 +59,8 @@ def test_only_probabilities_are_sampled_from() -> None:
     ):
         with pytest.raises(ValueError):
             sample_trees(changed, 1, rng)
+    rounded = replace(grammar, root=grammar.root * (1.0 - 9e-7))  # a sum with rounding errors
+    assert sample_trees(rounded, 5, rng).trees.root.size == 5
 
 
 def test_mean_node_counts_are_the_means_of_a_sample() -> None:

@@ -29,10 +29,10 @@ def test_the_error_of_a_mean_is_that_of_group_means(n_groups: int, seed: int) ->
 
 
 def test_intervals_are_students() -> None:
-    found = Estimates(np.array([1.0, -0.1]), np.array([0.1, 0.2]), np.array([5, 5]), np.zeros(2))
+    found = Estimates(np.array([1.0, -0.1, 0.0]), np.array([0.1, 0.2, 0.0]), np.array([5, 5, 5]), np.zeros(3))
     low, high = found.interval(0.9)
     np.testing.assert_allclose(high - low, 2 * 2.131847 * found.error, rtol=1e-5)  # t of 4 degrees of freedom
-    assert found.is_zero().tolist() == [False, True]
+    assert found.is_zero().tolist() == [False, True, True]
     for level in (0.0, 1.0, -3.0):
         with pytest.raises(ValueError):
             found.interval(level)

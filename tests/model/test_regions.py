@@ -46,7 +46,10 @@ def test_regions_of_a_sentence_are_its_parts(model: ConstituencyModel) -> None:
     assert rows[6]["surprisal"] == pytest.approx(second.total[2:].sum())
 
 
-@pytest.mark.parametrize("row", [{"item": 1}, {"text": "It rains.", "words": 2}, {"text": 2.5}])
+ADDED = ("position", "token", "first", "end", "words", "unseen", *SUMS)
+
+
+@pytest.mark.parametrize("row", [{"item": 1}, *({"text": "It rains.", name: 2} for name in ADDED), {"text": 2.5}])
 def test_wrong_tables(model: ConstituencyModel, row: dict[str, Any]) -> None:
     """Without the column, with one that would be overwritten, and without a text in it."""
     with pytest.raises((ValueError, TypeError)):

@@ -127,7 +127,9 @@ class Library:
         is_put = is_table(fault.unit)
         for old, new in zip(before, _pieces(fault.tree, fault.module), strict=True):
             for function in self.functions[place_of(old)] if old != new else ():
-                if function.__code__.co_firstlineno == old.co_firstlineno:
+                code = function.__code__
+                is_same = (code.co_qualname, code.co_firstlineno) == (old.co_qualname, old.co_firstlineno)
+                if is_same and len(old.co_freevars) == len(new.co_freevars):
                     function.__code__ = new
                     is_put = True
         if not is_put:
@@ -158,11 +160,11 @@ def _names_in(code: CodeType) -> Iterator[str]:
 
 
 def _pieces(tree: ast.Module, module: str) -> Iterator[CodeType]:
-    """Compile a module, and list the code of the functions that are in no other function."""
+    """Compile a module, and list the code of its functions, those within others too."""
     waiting = [compile(tree, str(ROOT / module), "exec", dont_inherit=True)]
     while waiting:
         for part in waiting.pop().co_consts:
             if isinstance(part, CodeType) and part.co_flags & inspect.CO_OPTIMIZED:
                 yield part
-            elif isinstance(part, CodeType):  # the body of a class
+            if isinstance(part, CodeType):
                 waiting.append(part)
