@@ -12,8 +12,7 @@ from typing import Any
 from spectral_latent.constituency import Phrase
 from spectral_latent.corpora import parse_conllu, to_conllu
 from spectral_latent.dependency import DependencySentence
-from spectral_latent.evaluation import GoldTree
-from spectral_latent.reranking import read_nbest
+from spectral_latent.reranking import read_nbest, words_of
 
 Sentences = Sequence[DependencySentence]
 Tagged = list[list[tuple[str, str]]]
@@ -26,16 +25,16 @@ def berkeley_lists(source: str) -> Path:
     return Path(os.environ.get("SPECTRAL_LATENT_DATA", "."), "nbest", f"berkeley.{split}.trees")
 
 
-def berkeley_trees(file: Path, numbers: Sequence[int], sentences: Sequence[GoldTree]) -> list[Phrase]:
+def berkeley_trees(file: Path, numbers: Sequence[int], gold: Sequence[Phrase]) -> list[Phrase]:
     """Take the first tree of some lists, or a flat tree without any label of the treebank if a list is empty.
 
     numbers: the number of the list of each sentence, from 0.
     """
     lists = list(read_nbest(file))
     trees = []
-    for number, sentence in zip(numbers, sentences, strict=True):
+    for number, right in zip(numbers, gold, strict=True):
         tree = lists[number].candidates[0].tree if lists[number].candidates else None
-        flat = Phrase("NONE", tuple(Phrase("NONE", (word,)) for word in sentence.words))
+        flat = Phrase("NONE", tuple(Phrase("NONE", (word,)) for word in words_of(right)))
         trees.append(tree if isinstance(tree, Phrase) else flat)
     return trees
 

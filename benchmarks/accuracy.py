@@ -57,7 +57,6 @@ from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import (
     AttachmentScore,
     BracketScores,
-    GoldTree,
     evaluate_columns,
     evaluate_dependency_parser,
     evaluate_parser,
@@ -66,6 +65,7 @@ from spectral_latent.evaluation import (
     score_brackets,
     score_tags,
 )
+from spectral_latent.reranking import words_of
 from spectral_latent.sequence import LatentTagger, TaggerOptions
 from spectral_latent_text import TextPipeline
 
@@ -159,17 +159,16 @@ BERKELEY = "Berkeley parser"
 
 def evaluate_phrases(model: ConstituencyModel | str, evaluated: Evaluated) -> Figures:
     """Score brackets; the likelihood is that of gold trees with known rules, whose estimate is positive."""
-    kept = [gold for tree in evaluated.gold if (gold := GoldTree.of(tree)) is not None]
     lists = _peers.berkeley_lists(evaluated.source)
-    theirs = _peers.berkeley_trees(lists, evaluated.numbers, kept) if lists.exists() else None
+    theirs = _peers.berkeley_trees(lists, evaluated.numbers, evaluated.gold) if lists.exists() else None
     if isinstance(model, str):
         if theirs is None:
             raise SystemExit(f"{lists}: no such file; leave out {BERKELEY!r}, or name the folder of its lists")
-        return _bracket_figures(kept, theirs, None)
-    evaluation = evaluate_parser(model, kept)
+        return _bracket_figures(evaluated.gold, theirs, None)
+    evaluation = evaluate_parser(model, evaluated.gold)
     weight = model.score(evaluated.gold)
     positive = weight.log[weight.sign > 0]
-    figures = _bracket_figures(kept, [parse.tree for parse in evaluation.parses], theirs)
+    figures = _bracket_figures(evaluated.gold, [parse.tree for parse in evaluation.parses], theirs)
     if evaluation.function_score is not None:
         figures["with functions"] = evaluation.function_score.f1
     return figures | {
@@ -180,9 +179,8 @@ def evaluate_phrases(model: ConstituencyModel | str, evaluated: Evaluated) -> Fi
     }
 
 
-def _bracket_figures(kept: Sequence[GoldTree], trees: Sequence[Phrase], theirs: Sequence[Phrase] | None) -> Figures:
+def _bracket_figures(gold: Sequence[Phrase], trees: Sequence[Phrase], theirs: Sequence[Phrase] | None) -> Figures:
     """Score trees, and their difference from those of the Berkeley parser."""
-    gold = [each.tree for each in kept]
     each, f1 = _score_each(gold, trees), attrgetter("f1")
     score = sum(each, BracketScores())
     short = score_brackets(zip(gold, trees, strict=True), max_length=40)
@@ -362,7 +360,7 @@ def measure(row: Row) -> Figures:
     numbers = list(range(len(every)))
     if row.words is not None:
         least, most = map(int, row.words.split("-"))
-        numbers = [n for n in numbers if (gold := GoldTree.of(every[n])) and least <= len(gold.words) <= most]
+        numbers = [n for n in numbers if least <= len(words_of(every[n])) <= most]
     numbers = numbers[:: row.every]
     evaluated = Evaluated(row.evaluate, [every[n] for n in numbers], numbers, [], row.given)
     few = evaluated._replace(gold=evaluated.gold[:2], numbers=numbers[:2])

@@ -26,7 +26,6 @@ from spectral_latent.constituency import ConstituencyModel, preset
 from spectral_latent.corpora import constituency_trees, dependency_trees
 from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.evaluation import GoldTree
 from spectral_latent.evaluation.reranking import (
     CandidateScores,
     paired_bootstrap,
@@ -64,8 +63,7 @@ def gold_of(split: str, has_heads: bool, first: int | None) -> list[Any]:
     """Read the gold trees of a split; `first` limits their number."""
     if has_heads:
         return list(islice(dependency_trees(f"nltk:dependency_treebank:{split}"), first))
-    trees = map(GoldTree.of, constituency_trees(f"nltk:treebank:{split}"))
-    return list(islice((tree for tree in trees if tree is not None), first))
+    return list(islice(constituency_trees(f"nltk:treebank:{split}"), first))
 
 
 def trained(has_heads: bool, first: int | None) -> Parser:
@@ -73,7 +71,7 @@ def trained(has_heads: bool, first: int | None) -> Parser:
     gold = gold_of("train", has_heads, None if first is None else 5 * first)
     if has_heads:
         return DependencyModel.train(gold, DependencyOptions(estimator=EstimatorOptions("clusters-em", smoothing=5.0)))
-    return ConstituencyModel.train((tree for tree, _ in gold), preset("accurate"))
+    return ConstituencyModel.train(gold, preset("accurate"))
 
 
 def lists_of(name: str, split: str, gold: list[Any]) -> list[NBest]:

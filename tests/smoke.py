@@ -14,7 +14,6 @@ from spectral_latent import load
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, SpanOptions
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.estimation import ESTIMATORS, EstimatorOptions
-from spectral_latent.evaluation import GoldTree
 from spectral_latent.evaluation.reranking import score_phrase_lists
 from spectral_latent.graphs import GraphModel
 from spectral_latent.reranking import Reranker
@@ -41,10 +40,9 @@ def main() -> None:
         judging = ConstituencyModel.train(trees, options)
         assert judging.surprisal(sentences[0]).total.shape == (len(sentences[0]),)
 
-        gold = list(map(GoldTree.of, trees[:20]))
         parses = judging.parse_all(sentences[:20], n_best=3)
         lists = [to_nbest([(parse.log, parse.tree) for parse in of_sentence]) for of_sentence in parses]
-        reranker = Reranker.train(lists, score_phrase_lists(lists, gold).gains)
+        reranker = Reranker.train(lists, score_phrase_lists(lists, trees[:20]).gains)
         reranker.save(file)
         np.testing.assert_array_equal(Reranker.load(file).rerank(lists), reranker.rerank(lists))
 

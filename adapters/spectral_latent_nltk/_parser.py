@@ -24,7 +24,7 @@ from spectral_latent.constituency import (
 from spectral_latent.constituency import preset as options_of_preset
 from spectral_latent.corpora import phrase_from_nltk, phrases_from_nltk
 from spectral_latent.estimation import shown
-from spectral_latent.evaluation import BracketScores, GoldTree, evaluate_parser
+from spectral_latent.evaluation import BracketScores, evaluate_parser
 from spectral_latent.inference import inside, outside, state_posteriors
 from spectral_latent.model import Parse, check_sentences
 from spectral_latent_nltk._adapters import ParserAdapter, choose_options, tokens_of
@@ -182,7 +182,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         >>> SpectralParser.train(trees).evaluate(trees).f1
         100.0
         """
-        gold = list(filter(None, map(GoldTree.of, phrases_from_nltk(trees))))
+        gold = list(phrases_from_nltk(trees))
         if not gold:
             raise ValueError("no trees to evaluate on; give treebank trees")
         return evaluate_parser(self.model, gold, jobs=jobs).score

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 import click
 
 from spectral_latent.cli.answers import warn_of_unknown_tags
-from spectral_latent.cli.inputs import gold_trees, load_for, of_each, universal
+from spectral_latent.cli.inputs import load_for, of_each, universal
 from spectral_latent.cli.options import (
     DEPENDENCY_SOURCES,
     PARTS,
@@ -116,9 +116,11 @@ def evaluate_phrases(
     parser: Any, given: Gold, *, skip_bad: SkipBad = False, jobs: Jobs = 1
 ) -> tuple[Figures, Sequence[Any]]:
     """Compare the parses of sentences with gold trees in brackets."""
+    from spectral_latent.corpora import constituency_trees
     from spectral_latent.evaluation import evaluate_parser
+    from spectral_latent.reranking import words_of
 
-    gold = given.read(partial(gold_trees, skip_bad=skip_bad), "trees", lambda tree: len(tree.words))
+    gold = given.read(partial(constituency_trees, skip_bad=skip_bad), "trees", lambda tree: len(words_of(tree)))
     evaluation = evaluate_parser(parser, gold, jobs=jobs, progress=partial(bar, label="Parsing"))
     scores = evaluation.score
     if scores.errors:
@@ -130,7 +132,7 @@ def evaluate_phrases(
     if evaluation.function_score is not None:
         figures["f1_with_functions"] = evaluation.function_score.f1
     figures |= _named(scores, "exact", "tagging_accuracy", "sentences")
-    return figures | _named(evaluation, "fallbacks", "sentences_per_second"), [tree.words for tree in gold]
+    return figures | _named(evaluation, "fallbacks", "sentences_per_second"), list(map(words_of, gold))
 
 
 def _named(scores: Any, *names: str) -> Figures:

@@ -60,15 +60,6 @@ def of_each(read: Callable[..., Iterable[_T]], sources: Iterable[str], **setting
     return chain.from_iterable(read(source, **settings) for source in sources)
 
 
-def gold_trees(source: str, **settings: Any) -> Iterator[Any]:
-    """Read trees, and their words without traces; settings are those of `constituency_trees`."""
-    from spectral_latent.corpora import constituency_trees
-    from spectral_latent.evaluation import GoldTree
-
-    trees = constituency_trees(source, **settings)
-    return filter(None, (GoldTree.of(tree, settings.get("changes")) for tree in trees))
-
-
 def rooted_sentences(source: str, changes: Any = None, form: Any = None) -> Iterator[Any]:
     """Read dependency trees, and refuse a tree with several roots."""
     from spectral_latent.corpora.sources import tree_entries

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import click
 
 from spectral_latent.cli.command import CommandGroup
-from spectral_latent.cli.inputs import gold_trees, load_for, of_each, rooted_sentences
+from spectral_latent.cli.inputs import load_for, of_each, rooted_sentences
 from spectral_latent.cli.options import (
     DEPENDENCY_SOURCES,
     PARTS,
@@ -207,13 +207,13 @@ def _read_lists(file: str, form: NBestFormat | None) -> list[NBest]:
 
 def _score_lists(given: Sequence[NBest], gold: Sequence[str]) -> CandidateScores:
     """Score the candidates against the trees of gold sources; both must have the same sentences."""
-    from spectral_latent.corpora import dependency_trees
+    from spectral_latent.corpora import constituency_trees, dependency_trees
     from spectral_latent.evaluation.reranking import score_dependency_lists, score_phrase_lists
 
     with users_errors():
         if any(nbest.has_heads for nbest in given):
             return score_dependency_lists(given, list(of_each(dependency_trees, gold)))
-        return score_phrase_lists(given, list(of_each(gold_trees, gold)))
+        return score_phrase_lists(given, list(of_each(constituency_trees, gold)))
 
 
 def _load_models(given: Iterable[str]) -> LatentModels:

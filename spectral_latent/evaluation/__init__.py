@@ -1,7 +1,6 @@
 """Score parses and tags against gold annotation."""
 
 from spectral_latent.evaluation.models import (
-    GoldTree,
     ParserEvaluation,
     TaggerEvaluation,
     evaluate_columns,
@@ -26,7 +25,6 @@ from spectral_latent.evaluation.universal import score_columns
 __all__ = [
     "AttachmentScore",
     "BracketScores",
-    "GoldTree",
     "ParserEvaluation",
     "TaggerEvaluation",
     "TaggingScore",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spectral_latent.constituency import Changes, ConstituencyModel, Phrase, clean
+from spectral_latent.constituency import ConstituencyModel, Phrase
 from spectral_latent.corpora import divided_texts
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.evaluation.scores import (
@@ -24,32 +24,13 @@ from spectral_latent.evaluation.scores import (
 from spectral_latent.evaluation.universal import score_columns
 from spectral_latent.model import Parse
 from spectral_latent.model.batches import map_batches
+from spectral_latent.reranking import words_of
 
 _BATCH = 1000  # sentences tagged at once
 _LEAST = 1e-9  # seconds, so that no speed is divided by zero
 _Progress = Callable[[Sequence[Any]], Iterable[Any]]
 _Tree = TypeVar("_Tree", Phrase, DependencySentence)
 _AnyScore = TypeVar("_AnyScore", BracketScores, AttachmentScore, dict[str, float])
-
-
-class GoldTree(NamedTuple):
-    """A gold tree with its words.
-
-    tree: the tree as the treebank has it, for EVALB.
-    words: the words of the tree, without empty elements."""
-
-    tree: Phrase
-    words: list[str]
-
-    @staticmethod
-    def of(tree: Phrase, changes: Changes | None = None) -> GoldTree | None:
-        """Find the words of a tree; return None if it has none.
-
-        >>> GoldTree.of(Phrase("S", (Phrase("NN", ("dog",)), Phrase("-NONE-", ("*",))))).words
-        ['dog']
-        """
-        cleaned = clean(tree, changes=changes)
-        return None if cleaned is None else GoldTree(tree, list(cleaned.words()))
 
 
 @dataclass(frozen=True)
@@ -95,9 +76,9 @@ class TaggerEvaluation:
 
 
 def evaluate_parser(
-    model: ConstituencyModel, gold: Sequence[GoldTree], *, jobs: int | None = 1, progress: _Progress = iter
+    model: ConstituencyModel, gold: Sequence[Phrase], *, jobs: int | None = 1, progress: _Progress = iter
 ) -> ParserEvaluation[Phrase, BracketScores]:
-    """Parse the sentences of gold trees, and score the parses.
+    """Parse the words of gold trees without traces, and score the parses.
 
     The first sentence is parsed once more before the clock starts, so that the time for loading compiled code does not
     count in this process.
@@ -105,12 +86,12 @@ def evaluate_parser(
     jobs: the number of processes that parse; their CPU times are added up.
     progress: a wrapper for the sequence of sentences, such as `tqdm`; it advances when a parse is asked for.
 
-    >>> tree = GoldTree.of(Phrase("S", (Phrase("A", ("a",)), Phrase("B", ("b",)))))
-    >>> evaluate_parser(ConstituencyModel.train([tree.tree]), [tree]).score.f1
+    >>> tree = Phrase("S", (Phrase("A", ("a",)), Phrase("B", ("b",))))
+    >>> evaluate_parser(ConstituencyModel.train([tree]), [tree]).score.f1
     100.0
     """
-    parses, seconds = _parse_all(model, [sentence.words for sentence in gold], jobs, progress)
-    pairs = [(sentence.tree, parse.tree) for sentence, parse in zip(gold, parses, strict=True)]
+    parses, seconds = _parse_all(model, list(map(words_of, gold)), jobs, progress)
+    pairs = [(tree, parse.tree) for tree, parse in zip(gold, parses, strict=True)]
     function_score = None if model.functions is None else score_brackets(pairs, function_labels=True)
     return ParserEvaluation(parses, score_brackets(pairs), seconds, function_score)
 

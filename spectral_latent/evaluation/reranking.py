@@ -22,9 +22,8 @@ import numpy as np
 from spectral_latent.constituency import FALLBACK, Phrase
 from spectral_latent.constituency.cleaning import tagged_words
 from spectral_latent.dependency import DependencySentence
-from spectral_latent.evaluation.models import GoldTree
 from spectral_latent.evaluation.scores import AttachmentScore, BracketScores, score_attachments, score_brackets
-from spectral_latent.reranking import NBest
+from spectral_latent.reranking import NBest, words_of
 from spectral_latent.trees import FloatArray
 
 Score = TypeVar("Score", bound=Any)
@@ -102,7 +101,7 @@ def score_dependency_lists(lists: Sequence[NBest], gold: Sequence[DependencySent
     """Score candidates by the heads of words that are not punctuation.
 
     A gain is a number of right heads.  A list without candidates has the score of a tree without right heads."""
-    _require_same_words(lists, [sentence.forms for sentence in gold])
+    _require_same_words(lists, gold)
     rows: list[list[AttachmentScore]] = []
     for nbest, sentence in zip(lists, gold, strict=True):
         stand_in = sentence.with_heads((-1,) * len(sentence.forms))
@@ -112,17 +111,17 @@ def score_dependency_lists(lists: Sequence[NBest], gold: Sequence[DependencySent
     return CandidateScores(lambda score: score.uas_no_punctuation, gains, list(rows))
 
 
-def score_phrase_lists(lists: Sequence[NBest], gold: Sequence[GoldTree]) -> CandidateScores:
+def score_phrase_lists(lists: Sequence[NBest], gold: Sequence[Phrase]) -> CandidateScores:
     """Score candidates by F1 as in EVALB.
 
     A gain is F1 (from 0 to 1) times the number of words.  A list without candidates has the score of a flat `FALLBACK`.
     """
-    _require_same_words(lists, [tuple(sentence.words) for sentence in gold])
+    _require_same_words(lists, gold)
     rows: list[list[BracketScores]] = []
-    for nbest, (gold_tree, _) in zip(lists, gold, strict=True):
-        trees = [tree for tree, *_ in nbest.candidates if isinstance(tree, Phrase)] or [_flat(gold_tree)]
-        rows.append([score_brackets([(gold_tree, tree)]) for tree in trees])
-    gains = [[len(tree.words) * score.f1 / 100 for score in row] for tree, row in zip(gold, rows, strict=True)]
+    for nbest, right in zip(lists, gold, strict=True):
+        trees = [tree for tree, *_ in nbest.candidates if isinstance(tree, Phrase)] or [_flat(right)]
+        rows.append([score_brackets([(right, tree)]) for tree in trees])
+    gains = [[len(words_of(right)) * score.f1 / 100 for score in row] for right, row in zip(gold, rows, strict=True)]
     return CandidateScores(lambda score: score.f1, _of_candidates(lists, gains), list(rows))
 
 
@@ -136,11 +135,11 @@ def _of_candidates(lists: Sequence[NBest], rows: Iterable[Sequence[float]]) -> F
     return np.array(list(chain.from_iterable(row for nbest, row in zip(lists, rows, strict=True) if len(nbest))), float)
 
 
-def _require_same_words(lists: Sequence[NBest], gold: Sequence[tuple[str, ...]]) -> None:
+def _require_same_words(lists: Sequence[NBest], gold: Sequence[Phrase | DependencySentence]) -> None:
     """Raise ValueError unless each list has the words of its gold tree."""
     if len(lists) != len(gold):
         raise ValueError(f"{len(lists)} n-best lists for {len(gold)} gold trees; give the gold trees of the same text")
-    for nbest, words in zip(lists, gold, strict=True):
+    for nbest, words in zip(lists, map(words_of, gold), strict=True):
         if len(nbest) and nbest.words != words:
             raise ValueError(
                 f"sentence {nbest.id}: the candidates have the words {' '.join(nbest.words)!r:.60}, the gold tree "

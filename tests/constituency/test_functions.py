@@ -8,7 +8,7 @@ from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions,
 from spectral_latent.constituency.tree import list_constituents
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.evaluation import GoldTree, evaluate_parser
+from spectral_latent.evaluation import evaluate_parser
 
 SENTENCES = """
 (S (NP-SBJ-1 (DT the) (NN dog)) (VP (VBZ sees) (NP (DT a) (NN cat)) (PP-LOC (IN in) (NP (NN town)))) (. .))
@@ -72,7 +72,7 @@ def test_each_constituent_has_the_likeliest_label_of_its_category(model: Constit
 def test_scores_with_and_without(model: ConstituencyModel) -> None:
     """A wrong function label is an error in one of the scores; a model without function labels has only the other."""
     wrong = SENTENCES.replace("NP-SBJ (NNP Mary)", "NP-TMP (NNP Mary)")
-    gold = [tree for tree in map(GoldTree.of, parse_brackets(wrong)) if tree is not None]
+    gold = list(parse_brackets(wrong))
     evaluation = evaluate_parser(model, gold)
     assert evaluation.function_score is not None
     n = evaluation.score.gold

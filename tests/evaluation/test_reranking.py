@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from spectral_latent.constituency import Phrase
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.dependency import DependencySentence
-from spectral_latent.evaluation import GoldTree
 from spectral_latent.evaluation.reranking import (
     CandidateScores,
     Difference,
@@ -85,8 +84,7 @@ def nbest(*candidates: Phrase | DependencySentence, words: tuple[str, ...] | Non
 def test_phrases() -> None:
     """By hand: brackets S, NP, VP of three words; the first candidate has one of two right, the second all."""
     wrong, right = trees("(S (NP (DT a) (NN b) (VB c)) (. .))", "(S (NP (DT a) (NN b)) (VP (VB c)) (. .))")
-    (gold,) = map(GoldTree.of, trees("(S (NP-SBJ (DT a) (NN b)) (VP (VB c) (NP (-NONE- *))) (. .))"))
-    assert gold is not None
+    (gold,) = trees("(S (NP-SBJ (DT a) (NN b)) (VP (VB c) (NP (-NONE- *))) (. .))")
     scores = score_phrase_lists([nbest(wrong, right), nbest()], [gold, gold])
     np.testing.assert_allclose(scores.gains, [4 * 2 * 1 / 5, 4])
     found, oracle = scores.evaluate([1, -1])
@@ -113,4 +111,4 @@ def test_lists_without_gold_and_with_other_words() -> None:
         score_dependency_lists([nbest(gold)], [gold._replace(forms=("a", "c"))])
     (tree,) = trees("(S (NN a) (NN b))")
     with pytest.raises(ValueError, match=r"sentence 1: .*'a b'.*'a'"):
-        score_phrase_lists([nbest(tree)], [GoldTree(trees("(NN a)")[0], ["a"])])
+        score_phrase_lists([nbest(tree)], trees("(NN a)"))
