@@ -44,7 +44,7 @@ class Workbench:
         self._sums: ModelSums | None = None
         self._model: ConstituencyModel | None = None
         for name, tree in (trees or {}).items():
-            self._trees[_checked_name(name)] = _checked_tree(tree)
+            self._trees[name] = _checked_tree(tree)
         if self._trees:
             self.renew()
 
@@ -64,7 +64,7 @@ class Workbench:
         Raises ValueError if a tree has this name, and EstimationError if the tree has no words."""
         if name in self._trees:
             raise ValueError(f"there is a tree {name!r} already; replace it, or choose another name")
-        self._trees[_checked_name(name)] = _checked_tree(tree)
+        self._trees[name] = _checked_tree(tree)
         self._count([tree], 1.0)
 
     def replace(self, name: str, tree: Phrase) -> None:
@@ -109,15 +109,6 @@ class Workbench:
 
         Raises ValueError for a sentence without words."""
         return suggest_trees(self.model, sentences)
-
-
-def _checked_name(name: object) -> str:
-    """Return a name.  Raises TypeError unless it is a string, and ValueError if it is empty."""
-    if not isinstance(name, str):
-        raise TypeError(f"the name of a tree is a string, not {name!r:.60}")
-    if not name:
-        raise ValueError("the name of a tree is empty")
-    return name
 
 
 def _checked_tree(tree: Phrase) -> Phrase:

@@ -392,10 +392,7 @@ class SpectralHMM(MarkovEstimator):
         """Check X, and return its one column (N,)."""
         if isinstance(X, list | tuple) and len({len(row) for row in X if isinstance(row, list | tuple)}) > 1:
             raise ValueError(f"the rows of X have different lengths; {_ONE_COLUMN}")
-        return self._one_column(validate_data(self, X, dtype=None, reset=reset))
-
-    def _one_column(self, given: NDArray[Any]) -> NDArray[Any]:
-        """Take the one column (N,) of X."""
+        given = validate_data(self, X, dtype=None, reset=reset)
         if given.shape[1] != 1:
             raise ValueError(f"X has {given.shape[1]} columns; {_ONE_COLUMN}")
         return np.asarray(given[:, 0])

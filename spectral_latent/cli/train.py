@@ -161,15 +161,15 @@ def train_tagger(
       spectral-latent train tagger en-train.conllu -o tagger.model
       spectral-latent train tagger nltk:brown -o tagger.model --column universal"""
     from spectral_latent.corpora import tagged_sentences
-    from spectral_latent.corpora.tagged import column_of
     from spectral_latent.sequence import preset as options_of
 
     options = options_of(_preset(preset, estimator))
     options = replace(options, estimator=_estimator(options, estimator, n_states, seed))
-    sentences, weights = run.examples("sentences", tagged_sentences, weight, column=column, form=format_)
+    columns: list[Any] = []
+    settings = {"column": column, "form": format_, "columns": columns}
+    sentences, weights = run.examples("sentences", tagged_sentences, weight, **settings)
     model = run.learner.train(sentences, options, weights=weights, jobs=jobs, listener=run.listener)
-    tagset = next(filter(None, (column_of(source, column, format_) for source in run.sources)), column)
-    return replace(model, tagset=tagset)
+    return replace(model, tagset=next(iter(columns), column))
 
 
 def train_hmm(

@@ -73,6 +73,7 @@ def tagged_sentences(
     default: str | None = None,
     changes: Changes | None = None,
     form: Format | None = None,
+    columns: list[TagColumn] | None = None,
 ) -> Iterator[_Tagged]:
     """Read sentences with their tags; a sentence is a list of pairs of word and tag.
 
@@ -88,6 +89,7 @@ def tagged_sentences(
     default: the tags to read from sources that have them.  From other sources the only tags are read, and from tables
         `upos`.
     form: the format of files, `tagged` or `conllu`; if not given, it is guessed.
+    columns: a list to which the column of each table is added when its first sentence is read.
 
     If a word of a table has no tag in the column, it gets its tag from the other column, or the tag X; a warning counts
     these words.  If no word has a tag in the column, the other column is read.
@@ -108,19 +110,8 @@ def tagged_sentences(
             raise CorpusError(f"{name}: no column {column!r} in NLTK's corpora; give none, or universal")
         column = column or ("universal" if default == "universal" else None)
         return items_of_corpus(name, "tagged_sents", "tagged corpus", partial(tagged_of_file, changes, column))
-    return items_of_files(name, "tagged", partial(_tagged_of_file, column, default, changes, form), _TAGGED_ENDINGS)
-
-
-def column_of(
-    source: str | os.PathLike[str], preferred: str | None = None, form: Format | None = None
-) -> TagColumn | None:
-    """Tell the column whose tags `tagged_sentences` reads: the preferred one if it has tags, or the other one.
-
-    Returns None for a source that is not a table, or has no tags."""
-    name = os.fspath(source)
-    if name.startswith("nltk:"):
-        return None
-    return next(items_of_files(name, "tagged", partial(_column_of_file, preferred, form), _TAGGED_ENDINGS), None)
+    read = partial(_tagged_of_file, column, default, changes, form, [] if columns is None else columns)
+    return items_of_files(name, "tagged", read, _TAGGED_ENDINGS)
 
 
 def sentences(
@@ -188,26 +179,23 @@ def plain_sentences(lines: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _tagged_of_file(
-    column: str | None, default: str | None, changes: Changes | None, given: Format | None, path: Path
+    column: str | None,
+    default: str | None,
+    changes: Changes | None,
+    given: Format | None,
+    columns: list[TagColumn],
+    path: Path,
 ) -> Iterator[_Tagged]:
     """Read the tagged sentences of a file."""
     text, guess = _read(path, given, "tagged", "conllu")
     if guess.form == "conllu":
         if column not in (None, "upos", "xpos"):
             raise CorpusError(f"{path}: no tags in a column {column!r}; give upos, or xpos")
-        preferred = column or default
-        return _with_tags(_table(text, guess, path, changes), "xpos" if preferred == "xpos" else "upos", path)
+        preferred: TagColumn = "xpos" if (column or default) == "xpos" else "upos"
+        return _with_tags(_table(text, guess, path, changes), preferred, columns, path)
     if column is not None:
         raise CorpusError(f"{path}: no columns as in CoNLL-U; leave out the column {column!r}")
     return guess.noted(parse_tagged(text, os.fspath(path)))
-
-
-def _column_of_file(preferred: str | None, given: Format | None, path: Path) -> Iterator[TagColumn]:
-    """Find the column from which the tags of a table are read; yield nothing for other files."""
-    text, guess = _read(path, given, "tagged", "conllu")
-    if guess.form == "conllu":
-        column, _ = choose_column(_table(text, guess, path), "xpos" if preferred == "xpos" else "upos")
-        yield from [] if column is None else [column]
 
 
 def _read(path: Path, given: Format | None, *needed: Format) -> tuple[str, Guess]:
@@ -216,18 +204,21 @@ def _read(path: Path, given: Format | None, *needed: Format) -> tuple[str, Guess
     return text, sniff_format(os.fspath(path), text, *needed, given=given)
 
 
-def _table(text: str, guess: Guess, path: Path, changes: Changes | None = None) -> Iterator[DependencySentence]:
+def _table(text: str, guess: Guess, path: Path, changes: Changes | None) -> Iterator[DependencySentence]:
     """Read the sentences of a table."""
     if changes is not None:
         count_no_words(text, changes)
     return (sentence for sentence, _ in guess.noted(parse_with_lines(text, os.fspath(path))))
 
 
-def _with_tags(sentences: Iterator[DependencySentence], preferred: TagColumn, path: Path) -> Iterator[_Tagged]:
-    """Pair the words of a table with their tags; raise CorpusError for a table without tags."""
+def _with_tags(
+    sentences: Iterator[DependencySentence], preferred: TagColumn, columns: list[TagColumn], path: Path
+) -> Iterator[_Tagged]:
+    """Pair the words of a table with their tags, whose column is noted; raise CorpusError for a table without tags."""
     column, rest = choose_column(sentences, preferred)
     if column is None:
         raise CorpusError(f"{path}: no word has a tag; give a table with tags in the columns UPOS or XPOS")
+    columns.append(column)
     for sentence in with_all_tags(rest, column):
         yield list(zip(sentence.forms, getattr(sentence, column), strict=True))
 

@@ -322,7 +322,7 @@ def read_treebanks(
             store.append(columns)
         del batch  # free the memory while the next batch is read
     if not len(stores[0]):
-        raise EstimationError("no trees to learn from")
+        raise EstimationError("no trees to learn from; give at least one, of a weight above 0")
     treebanks = []
     for formalism, store in zip(formalisms, stores, strict=True):
         shards = [formalism.shard(columns) for columns in store]

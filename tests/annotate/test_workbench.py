@@ -158,7 +158,6 @@ def test_requests_that_cannot_be_met_change_nothing() -> None:
     empty = Phrase("S", (Phrase("-NONE-", ("*",)),))
     for wrong, error in (
         (lambda: bench.add("0", TREES[30]), ValueError),
-        (lambda: bench.add("", TREES[30]), ValueError),
         (lambda: bench.add("new", empty), EstimationError),
         (lambda: bench.replace("0", empty), EstimationError),
         (lambda: bench.replace("new", TREES[0]), KeyError),

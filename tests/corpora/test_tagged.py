@@ -20,7 +20,6 @@ from spectral_latent.corpora import (
     tagged_sentences,
     universal_tag,
 )
-from spectral_latent.corpora.tagged import column_of
 
 Install = Callable[..., Any]
 Tagged = list[tuple[str, str]]
@@ -76,14 +75,13 @@ def test_columns_of_conllu(conllu: Path) -> None:
 def test_the_column_that_has_tags(tmp_path: Path) -> None:
     file = tmp_path / "a.conllu"
     file.write_text("1\tYes\t_\t_\tUH\t_\t_\t_\t_\t_\n")
-    assert column_of(file) == column_of(file, "upos") == "xpos"
-    assert list(tagged_sentences(file)) == [[("Yes", "UH")]]
+    columns: list[Any] = []
+    for column in (None, "upos"):
+        assert list(tagged_sentences(file, column, columns=columns)) == [[("Yes", "UH")]]
+    assert columns == ["xpos", "xpos"]
     file.write_text("1\tYes\t_\t_\t_\t_\t_\t_\t_\t_\n")
-    assert column_of(file) is None
     with pytest.raises(CorpusError, match=r"a\.conllu: no word has a tag"):
         list(tagged_sentences(file))
-    (tmp_path / "a.txt").write_text("a/A")
-    assert column_of(tmp_path / "a.txt") is column_of("nltk:brown") is None
 
 
 def test_a_file_may_have_the_name_of_nltk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
