@@ -304,7 +304,7 @@ def other_values(field: Field, value: Any) -> list[Any]:
 def test_every_option_changes_the_model_or_its_answers_or_is_refused(
     learner: type[ModelConformance], tmp_path: Path
 ) -> None:
-    examples = learner.examples()[:40]
+    examples = learner.examples[:40]
 
     def learn(options: Options) -> tuple[Any, dict[str, bytes]]:
         model = learner.learn(examples, options)

@@ -12,6 +12,7 @@ from tests.conformance.treebank import DEPENDENCIES
 from tests.reranking.nbest_lists import last_first
 
 TREEBANK = list(map(sentence_to_nltk, DEPENDENCIES[:12]))
+SENTENCES = [list(tree.forms) for tree in DEPENDENCIES[:12:5]]
 
 
 def pairs_of(graph: DependencyGraph) -> list[tuple[str, str]]:
@@ -23,17 +24,12 @@ def heads_of(graph: DependencyGraph) -> list[int]:
 
 
 class TestSpectralDependencyParser(DependencyGraphConformance):
+    examples = TREEBANK
+    sentences = SENTENCES
+
     @staticmethod
     def train(examples: Iterable[Any]) -> SpectralDependencyParser:
         return SpectralDependencyParser.train(examples, n_states=4)
-
-    @staticmethod
-    def examples() -> list[DependencyGraph]:
-        return TREEBANK
-
-    @staticmethod
-    def sentences() -> list[list[str]]:
-        return [[word for word, _ in pairs_of(graph)] for graph in TREEBANK[::5]]
 
 
 @pytest.fixture(scope="module")

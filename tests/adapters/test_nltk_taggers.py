@@ -11,18 +11,13 @@ from nltk.tag.util import untag
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.sequence import HMMOptions, LatentHMM
 from spectral_latent_nltk import AnchorTagger, LatentHMMTagger
-from tests.conformance.taggers import LearntTaggerConformance, Tagged, TaggerConformance
+from tests.conformance.taggers import LearntTaggerConformance, TaggerConformance
 from tests.conformance.treebank import SENTENCES, TAGGED
 
 
 class _Corpus:
-    @staticmethod
-    def examples() -> list[Tagged]:
-        return TAGGED
-
-    @staticmethod
-    def sentences() -> list[list[str]]:
-        return SENTENCES[::9]
+    examples = TAGGED
+    sentences = SENTENCES[::9]
 
 
 class TestLatentHMMTagger(_Corpus, LearntTaggerConformance):

@@ -22,20 +22,16 @@ from tests.conformance.treebank import PHRASES
 from tests.reranking.nbest_lists import last_first
 
 TREEBANK = [Tree("", [phrase_to_nltk(phrase)]) for phrase in PHRASES[:36]]
+SENTENCES = [tree.leaves() for tree in TREEBANK[::7]]
 
 
 class TestSpectralParser(ParserConformance):
+    examples = TREEBANK
+    sentences = SENTENCES
+
     @staticmethod
     def train(examples: Iterable[Any]) -> SpectralParser:
         return SpectralParser.train(examples, n_states=4)
-
-    @staticmethod
-    def examples() -> list[Tree]:
-        return TREEBANK
-
-    @staticmethod
-    def sentences() -> list[list[str]]:
-        return [tree.leaves() for tree in TREEBANK[::7]]
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ class EstimatedConformance(ModelConformance):
     @pytest.mark.parametrize("estimator", ["clustering", "moments-em"])
     def test_models_of_other_estimators_come_back_from_files(self, estimator: EstimatorName, tmp_path: Path) -> None:
         options = self._with(estimator, n_states=2, iterations=2)
-        self.check_round_trip(self.learn(self.examples()[:10], options), tmp_path)
+        self.check_round_trip(self.learn(self.examples[:10], options), tmp_path)
 
     def test_the_sizes_of_a_model_name_its_largest_number_of_states(self, models: list[Any]) -> None:
         for model in models:
@@ -47,7 +47,7 @@ class EstimatedConformance(ModelConformance):
 
     def test_weights_of_examples(self, models: list[Any], tmp_path: Path) -> None:
         """Weights of one change nothing, and a weight of zero leaves an example out."""
-        examples = self.examples()
+        examples = self.examples
         of_weights = [(models[0], [1] * len(examples))]
         of_weights.append((self.learn(examples[3:], self.settings[0]), [0, 0, 0, *of_weights[0][1][3:]]))
         for model, weights in of_weights:
@@ -57,7 +57,7 @@ class EstimatedConformance(ModelConformance):
 
     def test_an_example_of_weight_two_counts_twice(self, tmp_path: Path) -> None:
         """All numbers of the model are the same up to rounding."""
-        examples = self.examples()
+        examples = self.examples
         weights = [1 + number % 3 for number in range(len(examples))]
         weighted = self.learn(iter(examples), self.settings[0], weights=weights)
         repeated = [example for example, weight in zip(examples, weights, strict=True) for _ in range(weight)]
@@ -74,7 +74,7 @@ class EstimatedConformance(ModelConformance):
             np.testing.assert_allclose(found[name], array, rtol=2e-3, atol=1e-4, err_msg=name)
 
     def test_weights_that_make_no_sense_are_refused(self) -> None:
-        examples = self.examples()
+        examples = self.examples
         for weights in ([1.0], [1.0] * (len(examples) + 1), [-1.0] * len(examples), [float("nan")] * len(examples)):
             with pytest.raises(EstimationError, match="weight"):
                 self.learn(iter(examples), self.settings[0], weights=weights)
@@ -99,7 +99,7 @@ class AnswersByProcesses:
 
     def test_answers_are_the_same_for_any_number_of_jobs(self, models: list[Any]) -> None:
         assert isinstance(self, ModelConformance)
-        inputs = self.inputs() * 3  # more than a batch
+        inputs = self.inputs * 3  # more than a batch
         assert self.many(models[0], inputs, jobs=2) == self.many(models[0], inputs, jobs=1)
         for wrong in ("2", 2.5, True, 0, -1):
             with pytest.raises(ValueError, match="jobs must be an integer of at least 1 or None"):

@@ -113,6 +113,8 @@ class ModelConformance:
     """Checks of a model that `train` makes of `examples`."""
 
     model_class: Any  # the class of the model
+    examples: list[Any]  # a few examples to learn from
+    inputs: list[Any]  # one is a single word, and one is empty if the model may be asked about an empty input
     settings: tuple[Any, ...]  # small options to train with
     example: Any  # examples that training refuses, because a string or a number is no list of examples
     defaults: Any  # the options of a model that is trained without options
@@ -120,18 +122,8 @@ class ModelConformance:
     sense: Mapping[str, list[Any]] = MappingProxyType({})  # the values of NONSENSE that a setting of a file may have
 
     @staticmethod
-    def examples() -> list[Any]:
-        """List a few examples to learn from."""
-        raise NotImplementedError
-
-    @staticmethod
     def answers(model: Any) -> Any:
         """Call all methods of the model that answer, and return the answers, which are compared by ==."""
-        raise NotImplementedError
-
-    @staticmethod
-    def inputs() -> list[Any]:
-        """List inputs; one is a single word, and one is empty if the model may be asked about an empty input."""
         raise NotImplementedError
 
     @staticmethod
@@ -161,7 +153,7 @@ class ModelConformance:
     @classmethod
     def train(cls, options: Any = None, **others: Any) -> Any:
         """Train the model on all examples."""
-        return cls.learn(iter(cls.examples()), options, **others)
+        return cls.learn(iter(cls.examples), options, **others)
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -205,12 +197,12 @@ class ModelConformance:
         assert len({model.fingerprint for model in models}) == len(models)
 
     def test_several_inputs_are_answered_as_each_alone(self, models: list[Any]) -> None:
-        together = self.many(models[0], self.inputs())
-        assert together == [self.many(models[0], [each])[0] for each in self.inputs()]
+        together = self.many(models[0], self.inputs)
+        assert together == [self.many(models[0], [each])[0] for each in self.inputs]
         assert self.many(models[0], []) == []
 
     def test_what_training_takes_without_options(self) -> None:
-        assert self.options_of(self.learn(self.examples()[:15])) == self.defaults
+        assert self.options_of(self.learn(self.examples[:15])) == self.defaults
 
     def test_what_is_no_list_of_examples_is_refused(self) -> None:
         for nothing in ([], self.example):

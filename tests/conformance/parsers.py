@@ -27,19 +27,12 @@ ODD = [
 class ParserConformance:
     """Checks of a parser that `train` makes of `examples`."""
 
+    examples: list[Any]  # the trees of a small treebank in NLTK's types
+    sentences: list[list[str]]  # a few sentences of the treebank
+
     @staticmethod
     def train(examples: Iterable[Any]) -> Any:
         """Learn a parser from examples."""
-        raise NotImplementedError
-
-    @staticmethod
-    def examples() -> list[Any]:
-        """List the trees of a small treebank in NLTK's types."""
-        raise NotImplementedError
-
-    @staticmethod
-    def sentences() -> list[list[str]]:
-        """List a few sentences of the treebank."""
         raise NotImplementedError
 
     @staticmethod
@@ -55,21 +48,21 @@ class ParserConformance:
     @pytest.fixture(scope="class")
     @classmethod
     def parser(cls) -> Any:
-        return cls.train(cls.examples())
+        return cls.train(cls.examples)
 
     def test_learns_from_any_iterable(self, parser: Any) -> None:
-        learnt = self.train(example for example in self.examples())
+        learnt = self.train(example for example in self.examples)
         assert self.all_parses(learnt) == self.all_parses(parser)
 
     def test_methods_agree(self, parser: Any) -> None:
-        for sentence, parses in zip(self.sentences(), parser.parse_sents(self.sentences()), strict=True):
+        for sentence, parses in zip(self.sentences, parser.parse_sents(self.sentences), strict=True):
             expected = self.contents(parser.parse(sentence))
             assert self.contents(parses) == expected == self.contents(parser.parse_all(sentence))
             assert self.content(parser.parse_one(sentence)) == expected[0]
 
     def test_parse_sents_is_lazy(self, parser: Any) -> None:
         def sentences() -> Iterator[list[str]]:
-            yield self.sentences()[0]
+            yield self.sentences[0]
             raise AssertionError("asked for a second sentence")
 
         parses = parser.parse_sents(sentences())
@@ -77,7 +70,7 @@ class ParserConformance:
         assert len(list(next(parses))) >= 1
 
     def test_parse_sents_on_two_processes(self, parser: Any) -> None:
-        sentences = [*self.sentences(), [], *ODD[:2]] * 4
+        sentences = [*self.sentences, [], *ODD[:2]] * 4
         expected = [self.contents(parses) for parses in parser.parse_sents(sentences, n_best=2)]
         found = parser.parse_sents(iter(sentences), n_best=2, jobs=2)
         assert [self.contents(parses) for parses in found] == expected
@@ -99,8 +92,8 @@ class ParserConformance:
         assert next(parser.parse([]), None) is None
         assert parser.parse_one([]) is None
         assert parser.parse_all([]) == []
-        first, second = parser.parse_sents([[], self.sentences()[0]])
-        assert (len(list(first)), len(list(second))) == (0, len(parser.parse_all(self.sentences()[0])))
+        first, second = parser.parse_sents([[], self.sentences[0]])
+        assert (len(list(first)), len(list(second))) == (0, len(parser.parse_all(self.sentences[0])))
 
     def test_words_never_seen(self, parser: Any) -> None:
         for sentence in ODD:
@@ -119,25 +112,25 @@ class ParserConformance:
                 type(parser)(other)
 
     def test_parses_are_copied_compared_and_pickled_as_parsers_are(self, parser: Any) -> None:
-        first, second = (parser.parse_one(sentence) for sentence in self.sentences()[:2])
+        first, second = (parser.parse_one(sentence) for sentence in self.sentences[:2])
         for again in (
             copy.copy(first),
             copy.deepcopy(first),
             pickle.loads(pickle.dumps(first)),
-            parser.parse_one(self.sentences()[0]),
+            parser.parse_one(self.sentences[0]),
         ):
             assert again == first and again is not first and type(again) is type(first)
             assert again != second and again != "parse"
             assert self.content(again) == self.content(first)
         assert [copy.deepcopy(first), second].index(first) == 0
         again = pickle.loads(pickle.dumps(parser))
-        assert again.parse_one(self.sentences()[0]) == first and type(parser).__name__ in repr(again)
+        assert again.parse_one(self.sentences[0]) == first and type(parser).__name__ in repr(again)
 
     def contents(self, parses: Iterable[Any]) -> list[Any]:
         return [self.content(parse) for parse in parses]
 
     def all_parses(self, parser: Any) -> list[list[Any]]:
-        return [self.contents(parses) for parses in parser.parse_sents(self.sentences())]
+        return [self.contents(parses) for parses in parser.parse_sents(self.sentences)]
 
 
 class DependencyGraphConformance(ParserConformance):
@@ -152,7 +145,7 @@ class DependencyGraphConformance(ParserConformance):
         return parse.to_conll(10), parse.logprob(), parse.is_fallback
 
     def test_graphs_are_sentences_too(self, parser: Any) -> None:
-        for graph in self.examples():
+        for graph in self.examples:
             pairs = [
                 (graph.nodes[address]["word"], graph.nodes[address]["tag"]) for address in range(1, len(graph.nodes))
             ]
@@ -161,7 +154,7 @@ class DependencyGraphConformance(ParserConformance):
             assert parse is not graph
 
     def test_score_is_the_log_probability(self, parser: Any) -> None:
-        for graph in self.examples():
+        for graph in self.examples:
             for parse in parser.parse(graph, n_best=3):
                 assert parser.score(parse) == parse.logprob() > -math.inf
 
@@ -172,6 +165,6 @@ class DependencyGraphConformance(ParserConformance):
                 graph.add_node({"address": address, "word": "a", "tag": "A", "head": head})
             with pytest.raises((TypeError, ValueError)):
                 parser.score(graph)
-        for graph in (None, "a", self.words(self.examples()[0])):
+        for graph in (None, "a", self.words(self.examples[0])):
             with pytest.raises(TypeError):
                 parser.score(graph)

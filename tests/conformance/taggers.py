@@ -29,35 +29,28 @@ Tagged = list[tuple[str, Any]]
 class TaggerConformance:
     """Checks of a tagger that `train` makes of `examples`."""
 
+    examples: list[Tagged]  # the tagged sentences of a small corpus
+    sentences: list[list[str]]  # a few sentences of the corpus, without tags; none is empty
+
     @staticmethod
     def train(examples: Iterable[Any]) -> Any:
         """Learn a tagger from examples."""
         raise NotImplementedError
 
-    @staticmethod
-    def examples() -> list[Tagged]:
-        """List the tagged sentences of a small corpus."""
-        raise NotImplementedError
-
-    @staticmethod
-    def sentences() -> list[list[str]]:
-        """List a few sentences of the corpus, without tags; none is empty."""
-        raise NotImplementedError
-
     @pytest.fixture(scope="class")
     @classmethod
     def tagger(cls) -> Any:
-        return cls.train(cls.examples())
+        return cls.train(cls.examples)
 
     def test_methods_agree(self, tagger: Any) -> None:
-        expected = [tagger.tag(sentence) for sentence in self.sentences()]
-        for sentences in (self.sentences(), iter(self.sentences()), tuple(self.sentences())):
+        expected = [tagger.tag(sentence) for sentence in self.sentences]
+        for sentences in (self.sentences, iter(self.sentences), tuple(self.sentences)):
             tagged = tagger.tag_sents(sentences)
             assert type(tagged) is list
             assert tagged == expected
 
     def test_empty_sentences(self, tagger: Any) -> None:
-        first = self.sentences()[0]
+        first = self.sentences[0]
         assert tagger.tag([]) == []
         assert tagger.tag_sents([[], first, [], []]) == [[], tagger.tag(first), [], []]
 
@@ -68,19 +61,19 @@ class TaggerConformance:
             assert {tag for _, tag in tagged} <= self.tags(tagger)
 
     def test_a_long_sentence(self, tagger: Any) -> None:
-        sentence = (list(itertools.chain(*self.sentences())) * 10_000)[:10_000]
+        sentence = (list(itertools.chain(*self.sentences)) * 10_000)[:10_000]
         assert untag(tagger.tag(sentence)) == sentence
 
     def tags(self, tagger: Any) -> set[Any]:
         """Collect the tags that the tagger may give."""
-        return {tag for sentence in self.examples() for _, tag in sentence}
+        return {tag for sentence in self.examples for _, tag in sentence}
 
 
 class LearntTaggerConformance(TaggerConformance):
     """Checks of a tagger that learns by itself, refuses what it cannot use, and can be saved."""
 
     def test_nothing_to_learn_from(self) -> None:
-        for examples in ([], iter(()), [[]], [*self.examples(), []]):
+        for examples in ([], iter(()), [[]], [*self.examples, []]):
             with pytest.raises(ValueError, match=r"no sequences|no sentences|empty"):
                 self.train(examples)
 
@@ -94,13 +87,13 @@ class LearntTaggerConformance(TaggerConformance):
             with pytest.raises(TypeError):
                 tagger.tag(sentence)
             with pytest.raises(TypeError):
-                tagger.tag_sents([self.sentences()[0], sentence])
+                tagger.tag_sents([self.sentences[0], sentence])
 
     def test_save_and_load(self, tagger: Any, tmp_path: Path) -> None:
-        self.train(self.examples()).save(tmp_path / "again")
+        self.train(self.examples).save(tmp_path / "again")
         tagger.save(tmp_path / "model")
         loaded = type(tagger).load(tmp_path / "model")
-        assert loaded.tag_sents([*self.sentences(), *ODD]) == tagger.tag_sents([*self.sentences(), *ODD])
+        assert loaded.tag_sents([*self.sentences, *ODD]) == tagger.tag_sents([*self.sentences, *ODD])
         assert repr(loaded) == repr(tagger)
         assert pickle.loads(pickle.dumps(tagger)).tag_sents(ODD) == tagger.tag_sents(ODD)
         assert (tmp_path / "model").read_bytes() == (tmp_path / "again").read_bytes()

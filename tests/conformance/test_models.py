@@ -18,13 +18,17 @@ from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, Tagger
 from spectral_latent.sequence import preset as tagger_preset
 from tests.conformance.abilities import AnswersByProcesses, EstimatedConformance
 from tests.conformance.model import ModelConformance, Refused, wrong_choices, wrong_counts
-from tests.conformance.treebank import DEPENDENCIES, PHRASES, SENTENCES, SEVERAL, TAGGED
+from tests.conformance.treebank import DEPENDENCIES, NOT_EMPTY, PHRASES, SENTENCES, SEVERAL, TAGGED
 
+UNPARSED = list(map(DependencySentence.of, NOT_EMPTY))
+STRINGS = [*SENTENCES, []]
 NEW = [["the", "cow", "sees", "a", "dog", "in", "it", "with", "the", "cat"], ["dogs"], ["sleeps", "with", "it"]]
 
 
 class TestConstituencyModel(AnswersByProcesses, EstimatedConformance):
     model_class = ConstituencyModel
+    examples = PHRASES
+    inputs = NOT_EMPTY
     facts = ("labels", "tags", "options")
     defaults = constituency_preset("fast")[0]
     settings = (
@@ -39,18 +43,10 @@ class TestConstituencyModel(AnswersByProcesses, EstimatedConformance):
     example = "(S (N dogs) (V bark))"
 
     @staticmethod
-    def examples() -> list[Phrase]:
-        return PHRASES
-
-    @staticmethod
     def answers(model: ConstituencyModel) -> Any:
         sentences = [*SENTENCES[:5], *NEW]
         parses = [model.parse_nbest(words, 3) for words in sentences]
         return parses, [model.posteriors(words) for words in sentences], model.score(PHRASES[:5]).log.tolist()
-
-    @staticmethod
-    def inputs() -> list[list[str]]:
-        return [words for words in SEVERAL if words]
 
     @staticmethod
     def many(model: ConstituencyModel, inputs: list[Any], **jobs: int | None) -> list[Any]:
@@ -68,6 +64,8 @@ class TestConstituencyModel(AnswersByProcesses, EstimatedConformance):
 
 class TestDependencyModel(AnswersByProcesses, EstimatedConformance):
     model_class = DependencyModel
+    examples = DEPENDENCIES
+    inputs = UNPARSED
     facts = ("tags", "column", "relations", "options")
     sense = MappingProxyType({"slope": [-1.5]})
     defaults = dependency_preset("fast")[0]
@@ -78,19 +76,11 @@ class TestDependencyModel(AnswersByProcesses, EstimatedConformance):
     example = "dogs bark"
 
     @staticmethod
-    def examples() -> list[DependencySentence]:
-        return DEPENDENCIES
-
-    @staticmethod
     def answers(model: DependencyModel) -> Any:
         sentences = [*DEPENDENCIES[:5], *(DependencySentence.of(words) for words in NEW)]
         parses = [model.parse_nbest(sentence.without_tree(), 3) for sentence in sentences]
         posteriors = [model.posteriors(sentence).tolist() for sentence in sentences]
         return parses, posteriors, model.score(DEPENDENCIES[:5]).log.tolist()
-
-    @staticmethod
-    def inputs() -> list[DependencySentence]:
-        return [DependencySentence.of(words) for words in SEVERAL if words]
 
     @staticmethod
     def many(model: DependencyModel, inputs: list[Any], **jobs: int | None) -> list[Any]:
@@ -113,6 +103,8 @@ class TestDependencyModel(AnswersByProcesses, EstimatedConformance):
 
 class TestLatentTagger(EstimatedConformance):
     model_class = LatentTagger
+    examples = TAGGED
+    inputs = SEVERAL
     facts = ("tags", "column", "options")
     defaults = tagger_preset("fast")
     settings = (
@@ -123,18 +115,10 @@ class TestLatentTagger(EstimatedConformance):
     sense = MappingProxyType({"tagset": [None, "nonsense"]})
 
     @staticmethod
-    def examples() -> list[list[tuple[str, str]]]:
-        return TAGGED
-
-    @staticmethod
     def answers(model: LatentTagger) -> Any:
         sentences = [*SENTENCES[:5], *NEW]
         posteriors = [model.posteriors(words).tolist() for words in sentences]
         return list(model.tag_all(sentences)), posteriors, model.log_probabilities(sentences).tolist()
-
-    @staticmethod
-    def inputs() -> list[list[str]]:
-        return SEVERAL
 
     @staticmethod
     def many(model: LatentTagger, inputs: list[Any], **jobs: int | None) -> list[Any]:
@@ -148,6 +132,8 @@ class TestLatentTagger(EstimatedConformance):
 
 class TestLatentHMM(EstimatedConformance):
     model_class = LatentHMM
+    examples = SENTENCES
+    inputs = NOT_EMPTY
     defaults = hmm_preset("spectral")
     settings = (
         HMMOptions(EstimatorOptions("spectral", n_states=8), choose_states=False, floor=0.01, random_starts=0),
@@ -156,16 +142,8 @@ class TestLatentHMM(EstimatedConformance):
     example = 7
 
     @staticmethod
-    def examples() -> list[list[str]]:
-        return SENTENCES
-
-    @staticmethod
     def answers(model: LatentHMM) -> Any:
         return model.log_probabilities([*SENTENCES[:5], *NEW]).tolist(), model.following(["the", "cat"])
-
-    @staticmethod
-    def inputs() -> list[list[str]]:
-        return [words for words in SEVERAL if words]
 
     @staticmethod
     def many(model: LatentHMM, inputs: list[Any], **jobs: int | None) -> list[Any]:
@@ -177,23 +155,17 @@ class TestLatentHMM(EstimatedConformance):
 
 class TestAnchorHMM(ModelConformance):
     model_class = AnchorHMM
+    examples = SENTENCES
+    inputs = SEVERAL
     facts = ("anchors", "labels", "options")
     defaults = AnchorOptions()
     settings = (AnchorOptions(n_states=5), AnchorOptions(n_states=4, hull="best-fit", spelling=False))
     example = "dogs bark"
 
     @staticmethod
-    def examples() -> list[list[str]]:
-        return SENTENCES
-
-    @staticmethod
     def answers(model: AnchorHMM) -> Any:
         sentences = [*SENTENCES[:5], *NEW]
         return list(model.tag_all(sentences)), [model.posteriors(words).tolist() for words in sentences]
-
-    @staticmethod
-    def inputs() -> list[list[str]]:
-        return SEVERAL
 
     @staticmethod
     def many(model: AnchorHMM, inputs: list[Any], **jobs: int | None) -> list[Any]:
@@ -222,10 +194,13 @@ def graph_of(phrase: Phrase) -> nx.DiGraph:
 
 
 GRAPHS = [graph_of(phrase) for phrase in PHRASES]
+ASKED = [*GRAPHS[:20], graph_of(Phrase("NP", (Phrase("PRP", ("it",)),))), graph_of(Phrase("PRP", ("it",)))]
 
 
 class TestGraphModel(EstimatedConformance):
     model_class = GraphModel
+    examples = GRAPHS
+    inputs = ASKED
     facts = ("labels", "options")
     defaults = Spectral()
     estimator = ()
@@ -236,16 +211,8 @@ class TestGraphModel(EstimatedConformance):
     example = "a graph"
 
     @staticmethod
-    def examples() -> list[nx.DiGraph]:
-        return GRAPHS
-
-    @staticmethod
     def answers(model: GraphModel) -> Any:
         return model.score(GRAPHS[:20]).log.tolist()
-
-    @staticmethod
-    def inputs() -> list[nx.DiGraph]:
-        return [*GRAPHS[:20], graph_of(Phrase("NP", (Phrase("PRP", ("it",)),))), graph_of(Phrase("PRP", ("it",)))]
 
     @staticmethod
     def many(model: GraphModel, inputs: list[Any], **jobs: int | None) -> list[Any]:
@@ -257,23 +224,17 @@ class TestGraphModel(EstimatedConformance):
 
 class TestWeightedAutomaton(ModelConformance):
     model_class = WeightedAutomaton
+    examples = STRINGS
+    inputs = SEVERAL
     defaults = AutomatonOptions(n_states=8)  # of strings that are too few to choose the number
     settings = (AutomatonOptions(n_states=3, estimator="em"), AutomatonOptions(n_states=4, length=2, size=20))
     example = 7
     sense = MappingProxyType({"options": [None], "reached": [[]]})
 
     @staticmethod
-    def examples() -> list[list[str]]:
-        return [*SENTENCES, []]
-
-    @staticmethod
     def answers(model: WeightedAutomaton) -> Any:
         sentences = [*SENTENCES[:5], *NEW]
         return [model(words) for words in (*sentences, [])], model.log_probabilities(sentences).tolist()
-
-    @staticmethod
-    def inputs() -> list[list[str]]:
-        return list(SEVERAL)
 
     @staticmethod
     def many(model: WeightedAutomaton, inputs: list[Any], **jobs: int | None) -> list[Any]:

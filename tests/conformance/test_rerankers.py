@@ -13,7 +13,7 @@ from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.reranking import Candidate, NBest, Reranker, RerankerOptions
 from tests.conformance.abilities import AnswersByProcesses
 from tests.conformance.model import ModelConformance, Refused, wrong_counts
-from tests.conformance.treebank import PHRASES, SEVERAL
+from tests.conformance.treebank import NOT_EMPTY, PHRASES
 
 
 def with_other_labels(phrase: Phrase, rng: np.random.Generator) -> Phrase:
@@ -51,6 +51,8 @@ CHOICES = [
 
 class TestReranker(AnswersByProcesses, ModelConformance):
     model_class = Reranker
+    examples = CHOICES
+    inputs = NOT_EMPTY
     facts = ("models",)
     defaults = RerankerOptions()
     settings = (RerankerOptions(penalty=4.0), RerankerOptions(iterations=2, folds=3))
@@ -74,16 +76,8 @@ class TestReranker(AnswersByProcesses, ModelConformance):
         return model.choice.options
 
     @staticmethod
-    def examples() -> list[NBest]:
-        return CHOICES
-
-    @staticmethod
     def answers(model: Reranker) -> Any:
         return model.rerank(CHOICES).tolist(), model.rescore(CHOICES[:5])
-
-    @staticmethod
-    def inputs() -> list[list[str]]:
-        return [words for words in SEVERAL if words]
 
     @staticmethod
     def many(model: Reranker, inputs: list[Any], **jobs: int | None) -> list[Any]:

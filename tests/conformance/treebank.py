@@ -76,7 +76,8 @@ class _Grammar:
 PARTS = [_Grammar(seed).sentence() for seed in range(100)]
 PHRASES = [part.phrase for part in PARTS]
 SENTENCES = [list(phrase.words()) for phrase in PHRASES]
-SEVERAL = [SENTENCES[0], [], ["dogs"], *SENTENCES[:10]]  # one is empty, and one is a single word
+NOT_EMPTY = [SENTENCES[0], ["dogs"], *SENTENCES[:10]]  # one is a single word
+SEVERAL = [*NOT_EMPTY, []]
 
 
 def _tags(phrase: Phrase) -> list[str]:
