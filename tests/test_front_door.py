@@ -27,7 +27,7 @@ from spectral_latent import (
 )
 from spectral_latent.constituency import Phrase
 from spectral_latent.dependency import DependencySentence
-from spectral_latent.files import ModelFileError, load_model
+from spectral_latent.files import ModelFileError
 from spectral_latent.kinds import KINDS, added_kinds, usual_kind
 from spectral_latent.reranking import Candidate, NBest
 
@@ -139,17 +139,6 @@ def test_type_checkers_see_the_names() -> None:
     seen = {name.name: str(node.module).removeprefix("spectral_latent") for node in imports for name in node.names}
     assert seen == spectral_latent._MODULES
     assert sorted([*seen, "__version__"]) == sorted(spectral_latent.__all__)
-
-
-@pytest.mark.parametrize("kind", [*KINDS, "reranker"])
-def test_a_model_of_any_kind_is_loaded(kind: str, tmp_path: Path) -> None:
-    expected, train = MODELS[kind]
-    train().save(tmp_path / "model")
-    assert load_model(tmp_path / "model")[1]["kind"] == kind
-    loaded: Any = load(tmp_path / "model")
-    assert type(loaded) is expected
-    loaded.save(tmp_path / "again")
-    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
 
 
 def test_kinds_of_other_packages_extend_those_of_the_library() -> None:

@@ -22,7 +22,6 @@ from spectral_latent.constituency.tree import list_constituents
 from spectral_latent.corpora import constituency_trees, parse_brackets
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import score_brackets
-from spectral_latent.model import complete
 from spectral_latent.operators import ObservableOperators
 
 SENTENCES = """
@@ -44,14 +43,6 @@ def trees() -> list[Phrase]:
 @pytest.fixture(scope="module")
 def model(trees: list[Phrase]) -> ConstituencyModel:
     return ConstituencyModel.train(trees, ConstituencyOptions(estimator=EstimatorOptions(n_states=4)))
-
-
-def test_a_sentence_beyond_the_grammar_is_a_marked_flat_tree() -> None:
-    model = ConstituencyModel.train(parse_brackets("(S (A a) (B b))" * 3))
-    parse = model.parse(["b", "a", "b"])
-    assert parse.is_fallback and parse.sign == 0
-    assert parse.tree.bracketed() == "(FALLBACK (B b) (A a) (B b))"
-    assert list(complete(model.parse_all([["b", "a", "b"]]))) == []  # there is no tree to learn from
 
 
 def every_tree(words: tuple[str, ...]) -> Iterator[Phrase]:

@@ -15,21 +15,13 @@ from spectral_latent.dependency.conversion import (
 )
 from spectral_latent.estimation import EstimationError
 from spectral_latent.trees import SkeletalTrees, Vocabulary
-from tests.dependency.trees import Heads, children, is_tree
+from tests.dependency.trees import Heads, children, spanning_trees
 from tests.oracles import Tree, nested
 
-LONGEST = 5
 SIDES: list[Side] = ["left", "right"]
 
 
-def every_tree(longest: int = LONGEST) -> list[Heads]:
-    """All arrays of heads that are trees of one root: 1, 2, 9, 64, 625 of one to five words."""
-    sizes = range(1, longest + 1)
-    arrays = itertools.chain(*(itertools.product(range(n + 1), repeat=n) for n in sizes))
-    return [heads for heads in arrays if is_tree(heads)]
-
-
-EVERY_TREE = every_tree()
+EVERY_TREE = [heads for n in range(1, 6) for heads in spanning_trees(n)]
 
 
 def tags_of(heads: Heads) -> list[str]:
@@ -71,7 +63,7 @@ def named(tree: Tree, labels: Vocabulary[HeadSymbol]) -> Tree:
 
 @pytest.mark.parametrize("first", SIDES)
 def test_every_tree_has_the_s_tree_of_the_definition(first: Side) -> None:
-    assert [sum(len(heads) == n for heads in EVERY_TREE) for n in range(1, LONGEST + 1)] == [1, 2, 9, 64, 625]
+    assert [len(spanning_trees(n)) for n in range(1, 6)] == [1, 2, 9, 64, 625]
     labels = Vocabulary[HeadSymbol]()
     trees, _ = converted(EVERY_TREE, Attachment(first), labels)
     start = np.concatenate([[0], np.cumsum([len(heads) for heads in EVERY_TREE])])

@@ -1,31 +1,14 @@
 """Forests of arcs against the enumeration of all trees."""
 
-import itertools
-from functools import cache
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.dependency.decoding import ArcForest, build_projective, find_best_heads, find_n_best_heads
 from spectral_latent.inference import n_best_derivations
-from tests.dependency.trees import Heads, is_tree, projective_trees
+from tests.dependency.trees import Heads, is_tree, projective_trees, spanning_trees
 
 seeds = st.integers(0, 2**32 - 1)
-
-
-@cache
-def projective_of(n: int) -> list[Heads]:
-    return projective_trees(n)
-
-
-@cache
-def spanning_trees(n: int) -> list[Heads]:
-    """All trees of one root, projective or not: 1, 2, 9, 64, 625."""
-    return [heads for heads in itertools.product(range(n + 1), repeat=n) if is_tree(heads)]
-
-
-# The model's own forest
 
 
 def heads_of(arcs: ArcForest, edges: np.ndarray, n: int) -> Heads:
@@ -36,16 +19,13 @@ def heads_of(arcs: ArcForest, edges: np.ndarray, n: int) -> Heads:
     return tuple(found.get(word, 0) for word in range(1, n + 1))
 
 
-# All projective trees over arcs
-
-
 def test_projective_forests_have_every_tree_once() -> None:
     for n, count in enumerate([1, 2, 7, 30, 143], start=1):
         arcs = build_projective(np.ones((n + 1, n), dtype=bool))
         derivations = n_best_derivations(arcs.forest, np.zeros(arcs.forest.n_edges), 2 * count)
         found = [heads_of(arcs, derivation.edges, n) for derivation in derivations]
         assert len(found) == count
-        assert sorted(found) == sorted(projective_of(n))
+        assert sorted(found) == sorted(projective_trees(n))
         assert (np.maximum(arcs.forest.left, arcs.forest.right) < arcs.forest.item).all()
 
 
@@ -65,7 +45,7 @@ def ranked(weights: np.ndarray, trees: list[Heads]) -> list[tuple[float, Heads]]
 @given(seeds, st.integers(1, 5), st.sampled_from([0.3, 0.6, 1.0]), st.integers(1, 200))
 def test_k_best_are_the_first_of_all_trees_in_order(seed: int, n: int, density: float, k: int) -> None:
     weights = random_weights(np.random.default_rng(seed), n, density)
-    expected = ranked(weights, projective_of(n))
+    expected = ranked(weights, projective_trees(n))
     assert find_n_best_heads(weights, k) == [heads for _, heads in expected[:k]]
     assert find_n_best_heads(weights, 1) == [heads for _, heads in expected[:1]]
 

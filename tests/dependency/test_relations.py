@@ -22,7 +22,8 @@ from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.lexicon import buckets, signatures
 from spectral_latent.lexicon.buckets import hash_name
 from spectral_latent.trees import FloatArray
-from tests.dependency.trees import children, random_tree
+from tests.dependency.test_arcs import near_by_hand
+from tests.dependency.trees import random_tree
 from tests.oracles import mixed
 
 OPTIONS = DependencyOptions(estimator=EstimatorOptions(n_states=2))
@@ -67,25 +68,16 @@ def properties(tree: DependencySentence, d: int) -> dict[str, int]:
     """All that the features of the arc to word d may be made of."""
     heads = tree.heads or ()
     g = heads[d - 1]
-    left, right = children(tuple(heads), d)
-    siblings = [word for word in range(1, len(heads) + 1) if heads[word - 1] == g and word != d] if g else []
-    inner = [word for word in siblings if min(d, g) < word < max(d, g)]
-    near = {
-        "head of g": heads[g - 1] if g else None,
-        "first child": min(left, default=None),
-        "last child": max(right, default=None),
-        "inner sibling": min(inner, key=lambda word: abs(word - d), default=None),
-        "first of g": min((word for word in siblings if word < g), default=None),
-        "last of g": max((word for word in siblings if word > g), default=None),
-    }
     distances = (2, 3, 4, 5, 7, 10, 15)
     found = {"distance": 1 + sum(abs(g - d) >= least for least in distances) if g else 0}
     for step in range(-2, 3):
         suffix = f"{step:+}" if step else ""
         found |= {f"{kind} d{suffix}": value for kind, value in attributes(tree, d + step).items()}
         found |= {f"{kind} g{suffix}": value if g else ROOT for kind, value in attributes(tree, g + step).items()}
-    for name, word in near.items():
-        of_word = attributes(tree, word or 0)
+    near = near_by_hand(list(heads), g, d)
+    for name in ("head of g", "first child", "last child", "inner sibling", "first of g", "last of g"):
+        word = near[name] + 1  # below zero where there is none
+        of_word = attributes(tree, word)
         found |= {f"{kind} {name}": ROOT if word == 0 else value for kind, value in of_word.items()}
     return found
 

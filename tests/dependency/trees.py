@@ -4,12 +4,11 @@ Heads count words from 1, and 0 stands for the root, as in CoNLL-U.
 """
 
 import itertools
+from functools import cache
 
 import numpy as np
 
 Heads = tuple[int, ...]
-
-# Trees
 
 
 def above(heads: Heads, word: int) -> set[int]:
@@ -36,10 +35,16 @@ def is_projective(heads: Heads) -> bool:
     )
 
 
+@cache
+def spanning_trees(n: int) -> list[Heads]:
+    """All of n words, projective or not: 1, 2, 9, 64, 625."""
+    return [heads for heads in itertools.product(range(n + 1), repeat=n) if is_tree(heads)]
+
+
+@cache
 def projective_trees(n: int) -> list[Heads]:
     """All of n words: 1, 2, 7, 30, 143, 728."""
-    every = itertools.product(range(n + 1), repeat=n)
-    return [heads for heads in every if is_tree(heads) and is_projective(heads)]
+    return list(filter(is_projective, spanning_trees(n)))
 
 
 def random_tree(rng: np.random.Generator, n: int) -> Heads:

@@ -150,9 +150,8 @@ def test_expected_counts_are_clipped_sums_over_nodes() -> None:
 # Numbers of states
 
 
-@pytest.mark.parametrize("number", [10])
-def test_the_numbers_of_states_of_known_models_are_found(number: int) -> None:
-    problem = PROBLEMS[number]
+def test_the_numbers_of_states_of_known_models_are_found() -> None:
+    problem = PROBLEMS[10]
     found = find_ranks(problem.treebank(3000, 0), ProjectionOptions(n_states=12))
     assert (found == problem.n_states).all()
 

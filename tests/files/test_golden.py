@@ -8,6 +8,7 @@ import pytest
 
 from spectral_latent import load
 from spectral_latent.files.storage import VERSION
+from spectral_latent.kinds import KINDS
 from tests.files.golden import FOLDER, MODELS, answers
 
 FILES = sorted(path for path in FOLDER.glob("*/*") if path.suffix != ".json")
@@ -28,5 +29,5 @@ def test_files_of_every_version_are_read_and_answer_as_they_did(path: Any) -> No
 
 
 def test_the_present_version_has_a_golden_file_of_each_kind() -> None:
-    assert {path.name for path in FILES if path.parent.name == str(VERSION)} == set(MODELS)
+    assert {path.name for path in FILES if path.parent.name == str(VERSION)} == set(MODELS) == {*KINDS, "reranker"}
     assert sum(path.stat().st_size for path in FILES) < 200_000 * len({path.parent for path in FILES})

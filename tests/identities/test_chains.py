@@ -11,7 +11,6 @@ from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.automata import AutomatonOptions, WeightedAutomaton
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, TaggerOptions
-from tests.sequence.hmms import paths
 
 STRINGS = [list(text) for text in ("ab", "abab", "aab", "b", "abb", "ba", "bab") for _ in range(10)]
 EM = EstimatorOptions("clusters-em", n_states=2, iterations=6)
@@ -26,12 +25,6 @@ def hmm() -> LatentHMM:
 @cache
 def automaton() -> WeightedAutomaton:
     return WeightedAutomaton.train(STRINGS, AutomatonOptions(2, estimator="em"))
-
-
-def test_a_hidden_markov_model_is_the_sum_over_its_states() -> None:
-    model = hmm()
-    exact = [sum(paths(model.hidden, model.observations.terminals_of(string).tolist()).values()) for string in SHORT]
-    np.testing.assert_allclose(np.exp(model.log_probabilities(SHORT)), exact, rtol=1e-9)
 
 
 def test_an_automaton_is_the_hidden_markov_model_that_it_is_made_of() -> None:

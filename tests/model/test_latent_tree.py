@@ -8,11 +8,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from spectral_latent import GraphModel, LatentHMM, LatentTagger, LatentTreeModel
-from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, PhraseConstraints
+from spectral_latent import GraphModel, LatentHMM, LatentTagger
+from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.model import Partial
 from spectral_latent.model.parses import check_words
 from spectral_latent.model.parts import Parts
 from spectral_latent.sequence import HMMOptions, TaggerOptions
@@ -33,11 +32,6 @@ def pair(left: str, right: Any) -> nx.DiGraph:
     graph.add_node(1, label="one", observation=left)
     graph.add_node(2, label="one", observation=right)
     return graph
-
-
-@cache
-def tags() -> LatentTagger:
-    return LatentTagger.train(TAGGED * 300, TaggerOptions(ESTIMATOR, beam=0.0, threshold=0.0))
 
 
 @cache
@@ -66,13 +60,6 @@ def key(tree: Any) -> Any:
     if isinstance(tree, nx.DiGraph):
         return tuple(data.get("observation") for _, data in tree.nodes(data=True))
     return tree if isinstance(tree, Phrase) else (tree.forms, tree.heads)
-
-
-def test_the_only_tree_of_a_sequence_without_tags() -> None:
-    hmm = chains()
-    assert hmm.parse("ab").tree == ["a", "b"] and hmm.parse("ab").log == pytest.approx(hmm.score(["ab"]).log[0])
-    for model in (tags(), hmm):
-        assert isinstance(model, LatentTreeModel) and model.parse([]) == next(model.parse_all([[]]))[0]
 
 
 def bare(tree: Any) -> Any:
@@ -144,7 +131,7 @@ def test_parts_of_one_sentence() -> None:
 
 
 def test_members_without_a_tree_have_no_part_in_posteriors() -> None:
-    """Of several inputs at once; their probability is zero, which halves the mean.  A tag may be given in two ways."""
+    """Of several inputs at once; their probability is zero, which halves the mean."""
     trees = toy_treebank(60)
     first, second = ConstituencyModel.train(trees, [ConstituencyOptions(ESTIMATOR)] * 2).members
     nothing = second.with_operators(replace(second.operators, leaf=np.zeros_like(second.operators.leaf)))
@@ -155,7 +142,3 @@ def test_members_without_a_tree_have_no_part_in_posteriors() -> None:
     ]
     assert both.posteriors(inputs[0]) == pytest.approx(alone.posteriors(inputs[0]))
     np.testing.assert_allclose(both.log_probabilities(inputs), alone.log_probabilities(inputs) - np.log(2.0))
-    (tag,) = {part for part in alone.posteriors(inputs[0]) if part.is_tag and part.first == 0}
-    known = PhraseConstraints(tags={0: tag.label})
-    assert alone.parse(inputs[0], constraints=known) == alone.parse(Partial(inputs[0], known))
-    assert alone.parse_nbest(inputs[0], 2, constraints=known) == alone.parse_nbest(Partial(inputs[0], known), 2)
