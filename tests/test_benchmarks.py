@@ -18,9 +18,6 @@ def load(name: str) -> ModuleType:
     return importlib.import_module(f"benchmarks.{name}")
 
 
-# Results
-
-
 def test_pages_are_made_from_the_results() -> None:
     for path, text in pages().items():
         assert path.read_text(encoding="utf-8") == text, f"{path}: run python -m benchmarks tables"
@@ -150,9 +147,6 @@ def test_results_show_what_differs_and_stands_on_no_other_page(monkeypatch: pyte
     assert "../docs/page.md" in text.partition("## Phrases")[2].partition("CRAFT")[0]
     assert list(tables_in(text)) == [[{"model": "fast", "F1": "1"}, {"model": "best", "F1": "2"}]]
     assert "| dev |" in pages.section([plan()["craft"]], several)
-
-
-# Benchmarks on small data
 
 
 @pytest.mark.parametrize("name", [file.stem for file in sorted(FOLDER.glob("*.py")) if file.stem != "__main__"])

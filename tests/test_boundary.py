@@ -65,8 +65,6 @@ def test_trellises(columns: dict[str, Any]) -> None:
             check_forest(forest)
 
 
-# Dependency trees
-
 ARCS = Forest(*map(np.array, ([1, 1, 0], [0, 1, 2, 4], [0, 0, 0, 1], [-1, -1, 0, 0], [-1, -1, 1, 1], [2], [0])))
 ARC_RULES = Rules(np.array([[1, 0]]), np.empty((0, 2), dtype=np.int64), np.array([[0, 1, 1], [0, 1, 1]]))
 
@@ -112,9 +110,6 @@ def test_trees_of_arcs(columns: dict[str, Any]) -> None:
     if not fits:
         with pytest.raises(ValueError, match="weights of arcs"):
             find_best_heads(weights)
-
-
-# Phrases
 
 
 def coarse_operators() -> ObservableOperators:

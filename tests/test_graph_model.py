@@ -117,9 +117,6 @@ def model_of(numbers: Lpcfg, symbols: list[Symbol] = SYMBOLS, *, probabilities: 
     return GraphModel((GraphGrammar(EstimatorOptions(), symbols, TERMINALS, operators),))
 
 
-# Probabilities
-
-
 @given(st.lists(trees.filter(lambda tree: size(tree) <= LARGEST), min_size=1, max_size=3), st.booleans())
 @settings(max_examples=30)
 def test_scores_are_sums_over_all_states(forest: list[Nested], proper: bool) -> None:
@@ -187,8 +184,6 @@ def test_what_was_never_seen_has_weight_zero(tree: Nested, node: str) -> None:
             posterior(graph_of(tree))
 
 
-# Features
-
 FOREST = [("A", "x", ("B", "y"), ("B", None, ("A", "x")), ("A", "y")), ("B", "x")]
 
 
@@ -248,9 +243,6 @@ def test_neighbourhoods_are_what_they_say(forest: list[tuple]) -> None:
 
 def is_leaf(tree: tuple) -> bool:
     return isinstance(tree[1], int)
-
-
-# Files
 
 
 @pytest.mark.parametrize("name", [b"a", ("a", frozenset())])

@@ -76,9 +76,6 @@ def test_tags_are_anything_hashable(tags: tuple[Hashable, Hashable], tmp_path: P
         assert -math.inf < each.model.joint_log_probabilities(sentences)[0] < 0.0
 
 
-# Anchors
-
-
 @pytest.fixture(scope="module")
 def anchored() -> AnchorTagger:
     return AnchorTagger.train(SENTENCES, 4)

@@ -151,9 +151,6 @@ def test_scores_of_sequences_and_criteria(data: tuple[np.ndarray, list[int]], fi
     assert fitted.bic(X, lengths) == pytest.approx(n_free * math.log(len(X)) - 2 * scores.sum())
 
 
-# Starts
-
-
 @pytest.mark.parametrize(
     ("X", "lengths", "found"),
     [

@@ -180,9 +180,6 @@ def test_models_of_other_kinds_are_refused(models: Models, tmp_path: Path) -> No
             nlp("she sleeps")
 
 
-# Documents that change after the parse
-
-
 def labelled(doc: Doc) -> set[tuple[str, tuple[str, ...]]]:
     """Collect the text and the labels of every span of tokens that is a constituent with labels."""
     found = set()
@@ -225,9 +222,6 @@ def test_one_bad_document_does_not_take_its_batch(models: Models, name: str) -> 
     assert [doc.text for doc in found] == ["it runs", "she sleeps", "she runs"]
     assert given_up == [["it sleeps"]]
     assert expected is None or [annotation(doc) for doc in found] == expected
-
-
-# Scores, lemmas
 
 
 def test_evaluation_scores_every_component(nlp: Language) -> None:

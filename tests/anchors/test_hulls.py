@@ -97,9 +97,6 @@ def test_rows_are_those_of_dense_decompositions(
     assert rows @ rows.T == pytest.approx(wanted @ wanted.T, abs=1e-9)
 
 
-# Spelling
-
-
 @pytest.mark.parametrize(("construction", "prior"), [("brown", 0.0), ("best-fit", 3.0), ("best-fit", 30.0)])
 def test_weights_are_those_of_ridge_regression(construction: Construction, prior: float) -> None:
     """arg min over W of Σ_x n_x / (n_x + κ₀) ‖row_x - mean - φ(x) W‖² + penalty ‖W‖², as one of least squares."""
@@ -131,8 +128,6 @@ def test_a_word_of_n_tokens_counts_n_to_the_prior(hull: Any, spelling: bool) -> 
     assert points == pytest.approx(wanted, abs=1e-12)
 
 
-# Types
-
 letters = st.one_of(st.sampled_from("aAbB1-'"), st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp", "Zs")))
 word = st.text(alphabet=letters, min_size=1, max_size=6)  # words that files can hold
 texts = st.lists(st.lists(word, min_size=1, max_size=6), max_size=8)
@@ -154,8 +149,6 @@ def test_types_are_those_of_a_counter(sentences: list[list[str]]) -> None:
     again = [[types.names[x] for x in row] for row in np.split(types.sequences.terminal, types.sequences.start[1:-1])]
     assert (again if sentences else []) == [[word.lower() for word in words] for words in sentences]
 
-
-# Features of spelling
 
 any_word = st.text(st.one_of(st.sampled_from("aAbB1-'"), st.characters(exclude_categories=())), max_size=6)
 

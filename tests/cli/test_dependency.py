@@ -42,9 +42,6 @@ def heads_of(output: str) -> list[tuple[int, ...] | None]:
     return [sentence.heads for sentence in parse_conllu(output)]
 
 
-# Parsing
-
-
 def test_conllu_is_given_back_but_for_heads_and_relations(run: Run, parser: Path, trees: Path, tmp_path: Path) -> None:
     model = DependencyModel.load(parser)
     parses = [model.parse(sentence) for sentence in parse_conllu(CONLLU)]
@@ -158,9 +155,6 @@ def test_heads_that_cannot_be_are_named(run: Run, torn: Path, heads: Any, relati
     text = f"# a comment\n{rows(*heads, relations=[relation] * 3)}"
     result = run("parse", torn, "--partial", stdin=text)
     assert (result.exit_code, place in " ".join(result.stderr.split())) == (1, True), result.stderr
-
-
-# Evaluation
 
 
 def test_figures_of_short_sentences_several_roots_and_no_relations(

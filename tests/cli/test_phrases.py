@@ -87,9 +87,6 @@ def test_sentences_beyond_a_limit_do_not_end_the_batch(
     assert f"line {', '.join(map(str, beyond))}" in result.stderr and trees[1].count("They") == 5000
 
 
-# What is known
-
-
 def test_brackets_that_are_known_stand_in_the_trees(run: Run, model: Path, tmp_path: Path) -> None:
     text = "They see dogs ( (PRN -LRB- pets) -RRB- ) .\nThe ( dogs left )\n( (S (NP Cats with\n tails) see it .))\n"
     (tmp_path / "text").write_text(text)

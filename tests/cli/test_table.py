@@ -128,9 +128,6 @@ def test_what_speaks_for_another_format_is_told(run: Run, model: Path, command: 
     assert "--format" not in run(command, model, "--format", "tokens", stdin=text).stderr
 
 
-# Rows
-
-
 def test_rows_have_names_and_words_or_text(run: Run, model: Path, tagger: Path) -> None:
     rows = [
         {"id": 7, "words": ["They", "see", "it", "."]},

@@ -64,9 +64,6 @@ def test_tags_that_are_hard_to_write(run: Run, tmp_path: Path) -> None:
     assert (result.stdout, result.stderr) == (row.format("A/X"), "")
 
 
-# Anchors
-
-
 def test_labels_are_the_tags_of_anchors(run: Run, files: Path, tmp_path: Path) -> None:
     """Anchors are named in letters of any case; a model has labels for all of them or for none."""
     anchored, labelled = files / "anchors", files / "labelled"

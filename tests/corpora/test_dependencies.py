@@ -51,9 +51,6 @@ def tab(*heads: str) -> str:
     return "".join([*(f"dog\tNN\t{head}\n" for head in heads), "\n"])
 
 
-# Writing
-
-
 @given(st.lists(sentences(), min_size=1, max_size=3))
 def test_what_is_written_is_read_again(sentences: list[DependencySentence]) -> None:
     text = "".join(map(to_conllu, sentences))
@@ -90,8 +87,6 @@ def test_trees_have_one_root_where_that_is_asked_for() -> None:
         two.rooted()
 
 
-# The columns FORM TAG HEAD DEPREL
-
 CELL = st.text(st.characters(blacklist_categories=("Cs", "Zs", "Zl", "Zp", "Cc")), min_size=1, max_size=5)
 
 
@@ -118,9 +113,6 @@ def test_lines_of_nltk_stay_lines() -> None:
         list(parse_conllu(in_conllu(f"{tab('0')}dog\tNN\n")))
 
 
-# Treebanks by name
-
-
 @pytest.mark.parametrize(
     ("heads", "line", "problem"),
     [
@@ -144,18 +136,12 @@ def test_what_is_no_tree(heads: tuple[str, ...], line: int, problem: str, tmp_pa
     assert problem in str(caught.value)
 
 
-# NLTK
-
-
 def test_corpora_of_nltk(install: Install) -> None:
     install({"a.train": rows("0", "1"), "b.test": tab("2", "0") + tab("2", "1")}, DependencyCorpusReader)
     trees = dependency_trees("nltk:toy:train")
     assert [next(trees).heads, next(trees).heads] == [(0, 1), (2, 0)]
     with pytest.raises(CorpusError, match=r"nltk:toy, file b\.test, sentence 2, line 4: no word has the HEAD 0"):
         next(trees)
-
-
-# Raw texts, by the comments of sentences
 
 
 def test_paragraphs_of_a_treebank() -> None:

@@ -68,9 +68,6 @@ def test_trees_that_are_refused(tree: Any, error: type[Exception], message: str)
         phrase_from_nltk(tree)
 
 
-# Graphs
-
-
 def graph_of(*heads: Any, **changes: Any) -> DependencyGraph:
     """A graph over the words a, b, c, made by hand; the changes are of the last node."""
     graph = DependencyGraph()

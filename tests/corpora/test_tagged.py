@@ -162,8 +162,6 @@ def test_universal_tags(require_corpus: Callable[[str], Any]) -> None:
     assert list(tagged_sentences("nltk:treebank:test", default="xpos")) == own
 
 
-# Universal tags
-
 OWN = ["ADJ", "ADP", "ADV", "DET", "NOUN", "NUM", "PRON", "VERB", "X"]
 UPOS = [*OWN, "AUX", "CCONJ", "INTJ", "PART", "PROPN", "PUNCT", "SCONJ", "SYM"]
 

@@ -129,9 +129,6 @@ def test_rules_never_seen_are_counted_as_a_loop_over_nodes_counts_them(monkeypat
     assert set(total) == {labels[a] for a in training.treebank.counts.rules.binary[:, 0].tolist()}
 
 
-# Words and tags
-
-
 def tagged(columns: dict[str, str]) -> DependencySentence:
     sentence = DependencySentence.of(["a", "b"]).with_heads((2, 0))
     return sentence._replace(**{name: tuple(tags.split()) for name, tags in columns.items()})
@@ -165,9 +162,6 @@ def test_a_word_is_parsed_with_the_tag_that_it_was_learned_with() -> None:
     assert model.parse(gap.without_tree()).tree.upos == ("X", "W")
 
 
-# Edges
-
-
 @pytest.mark.parametrize("heads", [None, (2, 1), (0, 3), (0, 0)])
 def test_what_is_no_tree_is_refused(heads: Heads | None, model: DependencyModel) -> None:
     wrong = tagged({}).with_heads(heads)
@@ -179,8 +173,6 @@ def test_what_is_no_tree_is_refused(heads: Heads | None, model: DependencyModel)
         with pytest.raises(EstimationError, match="2"):
             model.part_posteriors([tagged({}).with_heads((0, 1)), wrong])
 
-
-# Several grammars
 
 SMALL = DependencyOptions(estimator=EstimatorOptions("clusters-em", n_states=3, iterations=2))
 
@@ -195,9 +187,6 @@ def test_grammars_that_do_not_fit_together_are_refused() -> None:
             DependencyModel.train(DEPENDENCIES, [SMALL, other])
     with pytest.raises(ValueError, match="at least one"):
         DependencyModel.train(DEPENDENCIES, [])
-
-
-# A treebank
 
 
 def test_english_web_treebank_dev_floor(shared_file: Callable[[str], Path]) -> None:

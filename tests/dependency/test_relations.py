@@ -49,9 +49,6 @@ def posterior(model: RelationModel, trees: Sequence[DependencySentence]) -> Floa
     return found
 
 
-# The plain way
-
-
 def attributes(tree: DependencySentence, word: int) -> dict[str, int]:
     """The values of a word, of the root, or of a place without a word."""
     kinds = ("word", "lower", "tag", "other", "features", "form", "ending", "beginning")
@@ -164,9 +161,6 @@ def trained(trees: Sequence[DependencySentence], **settings: Any) -> RelationMod
     return model
 
 
-# Probabilities
-
-
 def test_probabilities_are_those_of_plain_loops() -> None:
     trees, probes = draw(0, 60), draw(7, 20, [*WORDS, "fog", "Unseen"], "XYZU")
     model = trained(trees)
@@ -213,9 +207,6 @@ def test_arcs_without_annotation_are_not_learnt_from() -> None:
     assert "_" not in model.names and "any" not in model.names
     assert RelationModel.learn_from(blank, OPTIONS) is None
     np.testing.assert_array_equal(posterior(trained([*partly, *blank]), trees), posterior(model, trees))
-
-
-# In the parser
 
 
 def test_parses_have_the_relations_of_the_model() -> None:

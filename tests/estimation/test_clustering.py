@@ -89,9 +89,6 @@ def test_every_node_has_the_state_of_the_nearest_centre(noise: tuple[float, ...]
         assert set(found[nodes].tolist()) == set(range(len(centres)))  # no state is empty
 
 
-# Their counts
-
-
 def test_counts_of_clusters_are_those_of_their_nodes() -> None:
     shard, _ = separated()
     shards = parts(shard, 1, 2, 50, 120)

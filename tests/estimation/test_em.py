@@ -148,9 +148,6 @@ def test_every_iteration_is_that_of_enumeration(with_prior: bool, factored: bool
     assert found.model.probabilities
 
 
-# Where it starts and stops
-
-
 @pytest.mark.parametrize("tolerance", [0.001, 0.3])
 def test_em_stops_after_the_first_rise_that_is_too_small(tolerance: float) -> None:
     start = model_of(0, False).operators(probabilities=True)

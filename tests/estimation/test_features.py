@@ -18,9 +18,6 @@ matrices = st.integers(1, 4).flatmap(
 )
 
 
-# Columns
-
-
 @given(matrices)
 def test_hashing_tells_apart_what_its_columns_tell_apart_together(rows: list[tuple[int, ...]]) -> None:
     merged = hash_columns(*np.array(rows).T)
@@ -34,9 +31,6 @@ def test_templates_of_trees_are_the_same_in_every_treebank(trees: list[tuple]) -
     for templates in (inside_templates, outside_templates):
         for name, column in templates(together).items():
             np.testing.assert_array_equal(column, np.concatenate([templates(tree)[name] for tree in alone]))
-
-
-# Templates
 
 
 class Node:

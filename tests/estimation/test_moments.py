@@ -214,9 +214,6 @@ def test_fragments_are_trees_rooted_in_every_symbol_in_proportion_to_its_nodes(
     assert relative_frequencies(Counts.of_trees(skeletal), Priors(fragments=fragments)).root.sum() == pytest.approx(1.0)
 
 
-# Leaf smoothing and relative frequencies
-
-
 @given(treebanks, seeds)
 def test_unseen_rules_count_with_the_mean_vectors_of_their_symbols(trees: list[tuple], seed: int) -> None:
     skeletal = columns(trees)

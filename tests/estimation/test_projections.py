@@ -32,9 +32,6 @@ def one_thread() -> Iterator[None]:
         yield
 
 
-# Decompositions
-
-
 def check_triplets(omega: np.ndarray, triplets: Triplets, tolerance: float) -> None:
     """Orthonormal columns, Ω V = U σ, Ωᵀ U = V σ, and σ those of numpy."""
     u, sigma, v = triplets
@@ -144,9 +141,6 @@ def test_where_arpack_gives_up_propack_goes_on(
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
 
 
-# Features
-
-
 names = st.integers(-3, 3) | st.integers(-(2**13), 2**13 - 1).map(lambda n: n << 50) | st.integers(-(2**63), 2**63 - 1)
 
 
@@ -162,9 +156,6 @@ def test_evidence_has_the_weight_of_each_value(rows: list[tuple[int, int, int]])
             count[row[place]] += row[2]
         assert found.values.tolist() == sorted(count)
         assert found.nodes.tolist() == [count[value] / 8.0 for value in sorted(count)]
-
-
-# Projections
 
 
 def leaves(n: int) -> SkeletalTrees:

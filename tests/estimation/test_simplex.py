@@ -74,9 +74,6 @@ def test_what_cannot_be_mixed() -> None:
     assert convex_weights(np.zeros((0, 3)), np.eye(3)).shape == (0, 3)
 
 
-# Anchors
-
-
 @given(seeds, st.integers(1, 12), st.integers(0, 6), st.booleans())
 def test_anchors_are_the_corners_of_the_hull(seed: int, k: int, more: int, unit: bool) -> None:
     """Figure 1 of Stratos et al.: rows that mix k independent rows, which are among them; counts do not matter."""

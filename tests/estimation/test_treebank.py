@@ -39,9 +39,6 @@ def test_counts_are_those_of_nodes(trees: list[tuple]) -> None:
     assert (counts.states == 1).all()
 
 
-# Treebanks
-
-
 @pytest.mark.parametrize("shards", [[], [shard_of(columns([]))]], ids=["no shards", "an empty shard"])
 def test_treebanks_without_trees_are_refused(shards: list[Shard]) -> None:
     with pytest.raises(EstimationError, match="no trees to learn from"):
@@ -66,9 +63,6 @@ def test_the_nodes_of_a_tree_are_counted_before_it_is_made(
     for item in items[:20]:
         n = formalism.shard(formalism.columns([item], np.ones(1))).trees.n_nodes
         assert n <= formalism.n_nodes(item) <= (n if is_exact else 2 * n)
-
-
-# Columns in memory and in files
 
 
 def table(seed: int, size: int = 20) -> dict[str, np.ndarray]:

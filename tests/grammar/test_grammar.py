@@ -108,9 +108,6 @@ def used(grammar: Grammar, words: str, tags: list[int] | None = None) -> set[tup
     return {tuple(rule) for rule in grammar.coarse.rules.binary[forest.rule[forest.left >= 0]].tolist()}
 
 
-# Forests
-
-
 def test_rules_of_the_treebank_are_told_apart() -> None:
     found = training().coarse
     rules = [tuple(rule) for rule in found.coarse.rules.binary.tolist()]
@@ -193,9 +190,6 @@ def test_charts_of_a_batch_are_those_of_each_sentence(grammar: Grammar) -> None:
     assert limited.forest(limited.charts([])).weight().log.shape == (0,)
 
 
-# Weights
-
-
 def placed(trees: list[Tree]) -> SkeletalTrees:
     """Terminals are places, one after another."""
     found = columns(trees)
@@ -225,9 +219,6 @@ def test_weights_of_words_are_those_of_their_leaf_rules(grammar: Grammar) -> Non
     expected = tree_weights(sentence.latent, Forest.of_trees(tree, sentence.latent.rules))
     assert expected.sign[0] == 1
     same(weights_of(sentence, placed([(S, (A, 0), (B, 0))])), expected)
-
-
-# Sums over trees, and judges
 
 
 def test_sums_of_trees_make_the_grammar_that_all_trees_make() -> None:

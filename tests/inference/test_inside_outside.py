@@ -281,9 +281,6 @@ def positive(seed: int, rules: dict, *, factored: bool) -> Lpcfg:
     return replace(model, factors={rule: parts for rule, parts in factors.items() if rule in kept})
 
 
-# Enumeration
-
-
 @pytest.mark.parametrize("factored", [False, True])
 @given(sentences=st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=3), min_size=1, max_size=2), seed=seeds)
 @settings(max_examples=4)
@@ -295,9 +292,6 @@ def test_counts_of_forests_are_those_of_enumeration(factored: bool, sentences: l
     wanted, log_likelihood = counts_by_enumeration(model, [derivations(model, sentence) for sentence in sentences])
     same_numbers(numbers_by_factor(found), wanted, atol=1e-10)
     assert found.log_likelihood == pytest.approx(log_likelihood, abs=1e-9)
-
-
-# Derivatives
 
 
 def slope(operators: ObservableOperators, forest: Forest, name: str, at: tuple[int, ...]) -> float:

@@ -179,9 +179,6 @@ def test_weights_are_where_the_gradient_is_zero(frequent: float) -> None:
     assert dense_loss(weights, features, target, 0.1) < min(nearby)
 
 
-# Choices
-
-
 @pytest.mark.parametrize("alone", [True, False])
 def test_choices_have_the_loss_of_the_formula_and_the_gradient_of_finite_differences(alone: bool) -> None:
     """Each candidate is right or wrong by itself, or one of several is the right one."""

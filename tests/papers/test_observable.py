@@ -50,9 +50,6 @@ def estimates(operators: ObservableOperators, sentences: Sequence[Sentence]) -> 
     return plain(tree_weights(operators, Forest.of_trees(s_trees(sentences), operators.rules)))
 
 
-# From samples
-
-
 def sample(seed: int, n: int = 60) -> list[Sentence]:
     """Random words on random trees, in which some word has children on both sides."""
     rng = np.random.default_rng(seed)

@@ -33,9 +33,6 @@ def test_operators_are_those_of_hsu_kakade_and_zhang() -> None:
     assert operators.binary[0].n_terms == 4 and operators.probabilities
 
 
-# States
-
-
 def test_posteriors_of_states_are_those_of_the_book() -> None:
     """Of many sequences of all lengths, more than are in memory together."""
     rng = np.random.default_rng(0)
@@ -83,9 +80,6 @@ def test_the_likeliest_states_are_those_of_all_paths(seed: int, strings: list[li
         np.testing.assert_allclose(np.array(own)[possible], np.array(most)[possible], rtol=1e-9)
 
 
-# Baum-Welch
-
-
 def test_a_prior_adds_pseudo_counts() -> None:
     """One state has relative frequencies with pseudo-counts; with several, the posterior never falls."""
     prior = np.array([0.5, 0.0, 2.0])
@@ -116,9 +110,6 @@ def test_an_impossible_string_is_named() -> None:
         baum_welch(shards_of([[0], [0, 0], [0, 1], [0]], 2), start, UNTIL_IT_STANDS)
 
 
-# Where it starts
-
-
 @given(seeds, st.sampled_from([0.0, 0.5]))
 def test_known_states_give_relative_frequencies(seed: int, pseudo: float) -> None:
     """Of starts, transitions, ends and emissions, position by position."""
@@ -138,9 +129,6 @@ def test_known_states_give_relative_frequencies(seed: int, pseudo: float) -> Non
         total = table.sum(axis=-1, keepdims=True)
         share = np.where(total > 0, table / np.where(total > 0, total, 1.0), 1.0 / table.shape[-1])
         np.testing.assert_allclose(getattr(found, name), share[:, 1] if name == "stop" else share, rtol=1e-14)
-
-
-# Smoothing
 
 
 @given(seeds, st.integers(1, 4), st.floats(0.1, 10.0))

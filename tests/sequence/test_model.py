@@ -54,9 +54,6 @@ def with_states(strings: list[list[int]]) -> LatentHMM:
     return LatentHMM.train(strings, hmm_options("em"))
 
 
-# Tagging
-
-
 @pytest.mark.parametrize("known", [["X", None, None], [None, {"X", "Y"}, "X"], [{"Y"}, None, {"X"}]])
 def test_posteriors_given_known_tags_are_those_of_the_ways_to_tag(known: list[Any]) -> None:
     """Brute force over all ways to tag a sentence that have the known tags; paths are the likeliest of them."""
@@ -159,9 +156,6 @@ def test_the_empty_sequence_is_a_sequence(estimator: EstimatorName) -> None:
     assert weighed.empty == pytest.approx(0.25)
 
 
-# Little and odd data
-
-
 BAD: list[tuple[Any, Any, str]] = [
     (LatentHMM.train, [], "no sequences"),
     (LatentTagger.train, iter([]), "no sequences"),
@@ -185,9 +179,6 @@ def test_bad_data_are_named(train: Any, data: Any, place: str) -> None:
         train(data)
 
 
-# States
-
-
 def test_states_are_tagged_as_the_textbook_does(with_states: LatentHMM) -> None:
     model = with_states
     hidden, known = model.hidden, [*model.observations.known, "never seen"]
@@ -205,9 +196,6 @@ def test_states_are_tagged_as_the_textbook_does(with_states: LatentHMM) -> None:
             np.testing.assert_allclose(np.exp(model.tagger.joint_log_probabilities(rows)), list(joint.values()))
     wrong = [list(zip([known[0]] * 2, path, strict=True)) for path in ((0, 2), (-1, 0), ("0", 1))]
     assert np.isneginf(model.tagger.joint_log_probabilities(wrong)).all()
-
-
-# Determinism and files
 
 
 def swap_columns(rules: np.ndarray) -> np.ndarray:

@@ -33,9 +33,6 @@ def exactly(estimator: EstimatorName, n_states: int, iterations: int = 5) -> HMM
     return HMMOptions(chosen, choose_states=False)
 
 
-# What is left open
-
-
 def test_choices_are_those_of_cross_validation() -> None:
     """On data whose rare observations are in one sequence each, so that other folds have not seen them."""
     data: list[list[Any]] = [[*row, f"once {i}"] if i % 21 == 0 else row for i, row in enumerate(strings(600))]
@@ -105,9 +102,6 @@ def test_ends_that_are_not_learnt_say_nothing_of_states() -> None:
     assert model.objective[-1] == pytest.approx(alone - n * np.log(2.0), abs=5.0)  # unseen observations have a share
     with pytest.raises(ValueError, match="ends may be False for an estimator with EM alone"):
         HMMOptions(ends=False)
-
-
-# Shards
 
 
 @given(tagged_rows, st.integers(1, 9))

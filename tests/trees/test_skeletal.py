@@ -35,9 +35,6 @@ def paths(tree: tuple, first: int = 0, parent: int = -1, right: bool = False) ->
     return [*below, (parent, right)]
 
 
-# What is a tree
-
-
 def is_treebank(given: Columns) -> bool:
     """Whether consuming the columns as a post-order listing gives one complete tree per root, by recursion."""
     symbol, left, right, terminal = (given[name] for name in NAMES[:4])
@@ -96,9 +93,6 @@ def test_columns_of_unlike_lengths_are_refused(name: str) -> None:
         build(given)
 
 
-# Derived columns
-
-
 @given(treebanks)
 def test_derived_columns_are_those_of_recursion(trees: list[tuple]) -> None:
     skeletal = columns(trees)
@@ -152,8 +146,6 @@ def test_follow_ends_where_steps_end(trees: list[tuple], random: Any) -> None:
         assert skeletal.follow(np.array(step)).tolist() == ends
 
 
-# Tables of rules
-
 tables = st.integers(1, 3).flatmap(
     lambda width: st.tuples(
         st.lists(st.tuples(*[st.integers(0, 6)] * width), max_size=25),
@@ -180,8 +172,6 @@ def test_rows_are_found_as_a_dictionary_would(given: tuple) -> None:
     found = Rules.find(np.array(table).reshape(-1, width), np.array(wanted).reshape(-1, width))
     assert found.tolist() == [number.get(row, -1) for row in wanted]
 
-
-# Names, and forests of trees
 
 names = st.lists(st.one_of(st.text(max_size=2), st.integers(0, 3), st.tuples(st.text(max_size=1))))
 
