@@ -7,7 +7,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
-from functools import cache
+from functools import cache, partial
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import (
@@ -33,8 +33,8 @@ __all__ = [
     "AtLeast",
     "AtMost",
     "Below",
+    "Bound",
     "Count",
-    "Countable",
     "Limit",
     "Options",
     "ShortRepr",
@@ -67,63 +67,30 @@ class Limit(ABC):
 
 
 @dataclass(frozen=True)
-class _Bound(Limit):
-    """Base of limits of numbers.
+class Bound(Limit):
+    """Accept numbers on one side of a bound.
 
-    bound: the number with which other numbers are compared."""
+    meaning: what stands before the bound in messages.
+    compare: tells whether a number is on the right side, given the number and the bound."""
 
+    meaning: str
+    compare: Callable[[Any, Any], Any]
     bound: float
-
-    _compare: ClassVar[Callable[[Any, Any], bool]]
-    _meaning: ClassVar[str]
 
     def accepts(self, value: Any) -> Any:
         """Tell whether a number is in the range; for an array (...), whether each of its numbers is."""
-        return type(self)._compare(value, self.bound)
+        return self.compare(value, self.bound)
 
     def __str__(self) -> str:
-        return f"{self._meaning} {self.bound:g}"
+        return f"{self.meaning} {self.bound:g}"
 
 
-class AtLeast(_Bound):
-    """Accept numbers from a bound upwards."""
+AtLeast = partial(Bound, "of at least", operator.ge)
+AtMost = partial(Bound, "of at most", operator.le)
+Above = partial(Bound, "above", operator.gt)
+Below = partial(Bound, "below", operator.lt)
 
-    _compare = operator.ge
-    _meaning = "of at least"
-
-
-class Countable(AtLeast):
-    """Accept integers from a bound upwards that an array can count."""
-
-    def accepts(self, value: int) -> bool:
-        """Tell whether a number is in the range.  Raises OverflowError if it has more than 64 bits."""
-        if value >= 2**63:
-            raise OverflowError
-        return value >= self.bound
-
-
-class AtMost(_Bound):
-    """Accept numbers up to a bound."""
-
-    _compare = operator.le
-    _meaning = "of at most"
-
-
-class Above(_Bound):
-    """Accept numbers greater than a bound."""
-
-    _compare = operator.gt
-    _meaning = "above"
-
-
-class Below(_Bound):
-    """Accept numbers less than a bound."""
-
-    _compare = operator.lt
-    _meaning = "below"
-
-
-Count: TypeAlias = Annotated[int, Countable(1)]
+Count: TypeAlias = Annotated[int, AtLeast(1)]
 """The type of arguments that count something, such as `n_best`."""
 
 
@@ -255,7 +222,7 @@ def accept(value: Any, declared: Any, other: Callable[[Any, Any], Any] = _instan
             return bool(value)
     elif kind is int:
         if isinstance(value, Integral) and not isinstance(value, bool):
-            return int(value)
+            return int(np.int64(value))  # OverflowError if an array cannot hold it
     elif kind is float:
         if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value):
             return float(value)

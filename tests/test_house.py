@@ -163,7 +163,7 @@ def test_no_room_names_the_packages_that_are_found_by_entry_points() -> None:
 
 
 N_VERBS = 29
-N_TYPES = 340
+N_TYPES = 335
 N_FILES = 193
 LINES: dict[str, tuple[int, int]] = {
     "spectral_latent": (73, 6),
@@ -171,7 +171,7 @@ LINES: dict[str, tuple[int, int]] = {
     "_numba": (247, 43),  # all that needs numba; parts that are other functions, and are not optimised alone
     "_compiled": (195, 48),  # short inputs that Python runs by itself, with NumPy in the place of some loops
     "_names": (53, 10),  # and what was `_texts`: names in messages; imports of names when they are used
-    "_options": (252, 64),  # settings of older files that are gone
+    "_options": (224, 59),  # settings of older files that are gone
     "_threads": (76, 15),  # trees and models are made without searches for garbage, which took as long as making trees
     "_scipy": (11, 1),
     "trees": (696, 279),  # and the joining of forests, which left grammar and dependency

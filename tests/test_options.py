@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 
 import spectral_latent
 from spectral_latent import constituency, dependency, sequence
-from spectral_latent._options import Above, AtLeast, AtMost, Below, Count, Options, checked, field_types
+from spectral_latent._options import Bound, Count, Options, checked, field_types
 from spectral_latent.anchors import AnchorOptions
-from spectral_latent.cli.train import COMMAND as TRAIN
+from spectral_latent.cli.train import COMMAND
 from spectral_latent.constituency import Binarisation, ConstituencyOptions
 from spectral_latent.dependency import Attachment, DependencyOptions
 from spectral_latent.estimation import EstimatorOptions, Spectral
@@ -117,7 +117,7 @@ def test_every_field_declares_what_it_accepts(kind: type[Options]) -> None:
             assert field.limits, f"{kind.__name__}.{field.name} is a number without a range"
         else:
             assert field.kind is bool or get_origin(field.kind) is Literal or field.is_options, field
-        assert all(isinstance(limit, AtLeast | AtMost | Above | Below) for limit in field.limits)
+        assert all(isinstance(limit, Bound) for limit in field.limits)
 
 
 # What is accepted
@@ -134,14 +134,15 @@ def accepted(field: Field) -> st.SearchStrategy[Any]:
         return objects(field.kind)
     if field.kind is bool:
         return st.booleans()
-    least = next((limit for limit in field.limits if isinstance(limit, AtLeast | Above)), None)
-    most = next((limit for limit in field.limits if isinstance(limit, AtMost | Below)), None)
+    least = next((limit for limit in field.limits if limit.accepts(math.inf)), None)
+    most = next((limit for limit in field.limits if limit.accepts(-math.inf)), None)
     low = None if least is None else least.bound
     high = None if most is None else most.bound
     if field.kind is int:
-        return st.integers(low, high)
-    excluded = {"exclude_min": isinstance(least, Above), "exclude_max": isinstance(most, Below)}
-    return st.floats(low, high, allow_nan=False, allow_infinity=False, **excluded)
+        return st.integers(low, 2**63 - 1 if high is None else high)
+    is_open = [limit is not None and not limit.accepts(limit.bound) for limit in (least, most)]
+    ends = {"exclude_min": is_open[0], "exclude_max": is_open[1]}
+    return st.floats(low, high, allow_nan=False, allow_infinity=False, **ends)
 
 
 @st.composite
@@ -199,15 +200,8 @@ def refused(field: Field) -> list[Any]:
     wrong += [4.0, 0.5, np.float64(4.0)] if field.kind is int else [10**400]
     for limit in field.limits:
         less, more = (limit.bound - 1, limit.bound + 1) if field.kind is int else neighbours(limit.bound)
-        match limit:
-            case AtLeast():
-                wrong += [less, -(10**12)]
-            case Above():
-                wrong += [limit.bound, less]
-            case AtMost():
-                wrong += [more, 10**12]
-            case Below():
-                wrong += [limit.bound, more]
+        wrong += [less, -(10**12)] if limit.accepts(math.inf) else [more, 10**12]
+        wrong += [] if limit.accepts(limit.bound) else [limit.bound]
     return wrong
 
 
@@ -233,6 +227,13 @@ def test_a_count_is_a_number_that_an_array_can_hold() -> None:
             checked("n", more, Count)
 
 
+def params_of(kind: str) -> list[click.Parameter]:
+    """List the options of `spectral-latent train KIND`."""
+    command = COMMAND.get_command(click.Context(COMMAND), kind)
+    assert command is not None
+    return command.params
+
+
 @pytest.mark.parametrize(
     ("command", "option", "kind", "name"),
     [
@@ -247,20 +248,20 @@ def test_the_command_accepts_what_options_accept(
     command: tuple[str, str], option: str, kind: type[Options], name: str
 ) -> None:
     """The command line has ranges of its own, so that its help does not import the options."""
-    given = next(known.type for known in TRAIN.commands[command[1]].params if known.name == option)
+    given = next(known.type for known in params_of(command[1]) if known.name == option)
     field = Field.of(name, field_types(kind)[name])
     if isinstance(given, click.Choice):
         assert tuple(given.choices) == get_args(field.kind)
     else:
         assert isinstance(given, click.IntRange)
-        least = [limit.bound for limit in field.limits if isinstance(limit, AtLeast)]
-        most = [limit.bound for limit in field.limits if isinstance(limit, AtMost)]
+        least = [limit.bound for limit in field.limits if limit.meaning == "of at least"]
+        most = [limit.bound for limit in field.limits if limit.meaning == "of at most"]
         assert (least, most or [None]) == ([given.min], [given.max])
 
 
 @pytest.mark.parametrize("command", ["constituency", "dependency", "tagger"])
 def test_the_command_and_the_library_have_the_same_presets(command: str) -> None:
-    (kind,) = (known.type for known in TRAIN.commands[command].params if known.name == "preset")
+    (kind,) = (known.type for known in params_of(command) if known.name == "preset")
     assert isinstance(kind, click.Choice)
     of_preset: Any = {"constituency": constituency, "dependency": dependency, "tagger": sequence}[command].preset
     assert all(of_preset(name) for name in kind.choices)
@@ -295,7 +296,7 @@ def other_values(field: Field, value: Any) -> list[Any]:
     if field.kind not in NUMBERS:
         return [other for other in get_args(field.kind) if other != value]
     near = field.kind(value or 0)
-    least = [limit.bound for limit in field.limits if isinstance(limit, AtLeast)]
+    least = [limit.bound for limit in field.limits if limit.meaning == "of at least"]
     tried = (*least, 2 * near + 1) if field.kind is int else (near / 10 + 1e-6, 10 * near + 0.3, near / 2 + 0.4)
     return [other for other in tried if other != value and all(limit.accepts(other) for limit in field.limits)]
 

@@ -16,7 +16,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from spectral_latent._options import Count, Countable, checked
+from spectral_latent._options import AtLeast, Count, checked
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
 
@@ -185,7 +185,7 @@ def sample_trees(
     >>> sampled.trees.symbol, sampled.trees.root, sampled.states
     (array([0, 1, 2, 0, 1, 2]), array([2, 5]), array([0, 0, 0, 0, 0, 0]))
     """
-    checked("the number of trees", n_trees, Annotated[int, Countable(0)])
+    checked("the number of trees", n_trees, Annotated[int, AtLeast(0)])
     checked("max_nodes", max_nodes, Count)
     checked("rng", rng, np.random.Generator)
     choices = _Expansions.from_operators(operators)

@@ -29,7 +29,7 @@ from typing import Annotated, Any, Generic, TypeVar
 import numpy as np
 
 from spectral_latent._compiled import TINY, by_python
-from spectral_latent._options import Count, Countable, checked
+from spectral_latent._options import AtLeast, Count, checked
 from spectral_latent.inference import SignedLog
 from spectral_latent.model import LatentTreeModel, Prefixes, Surprisal, Unit, entropies
 from spectral_latent.model.parts import Analysis
@@ -479,7 +479,7 @@ class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[Gram
         Raises ValueError if a sequence of any length grows beyond `max_nodes` nodes."""
         known = self.grammar.observations.known
         longest = checked("max_nodes", max_nodes, Count) // 2
-        is_full = np.ones(checked("n", n, Annotated[int, Countable(0)]), dtype=bool)
+        is_full = np.ones(checked("n", n, Annotated[int, AtLeast(0)]), dtype=bool)
         if self._empty and length is None:
             is_full = checked("rng", rng, np.random.Generator).random(n) >= self._empty
         n_full = int(is_full.sum())
