@@ -6,7 +6,7 @@
 
 A problem is a model drawn at random.  Ten problems are latent PCFGs of two symbols, in which the states of the two
 children of a node are independent given its rule and state; ten are hidden Markov models, as right-branching trees.
-All have 3 to 8 states.
+All have 3 to 8 states.  Two more are such PCFGs of dependency trees with two tags, and so six symbols.
 
 *errors*: Σ |p̂ - p| / Σ p over 21 trees, on the first six problems.  The estimators have their default settings and know
 m, the number of states; "4 m clusters" have the smoothing and the rank of the preset `clusters`.
@@ -14,26 +14,31 @@ m, the number of states; "4 m clusters" have the smoothing and the rank of the p
 *ranks*: a model counts as *right* if `find_ranks` finds the number of states of all its symbols; *too few* and *too
 many* are shares of symbols.
 
-*coverage*: the spectral estimator with the right numbers of states estimates the probabilities of these trees, on five
-of the problems, with standard errors by twenty groups (`Jackknife`).  The settings "no smoothing" also fix the cutoff
-and the scaling.  *Coverage* is the share of all intervals of a nominal 95 % that contain the true number,
-*rarer half* that of the trees whose probability is below the median, and *worst* the lowest share of a single tree.
-*Sound* is the share of intervals that `Estimates.is_sound` trusts, followed by their coverage, and the worst of the
-trees of which half are trusted.  *Error alone* is the coverage of θ ± t s.
+*coverage*: the spectral estimator with the right numbers of states has standard errors by twenty groups (`Jackknife`),
+on two problems of each kind.  It estimates p of these trees; log p of their words, summed over all trees; and of hidden
+Markov models (`LatentHMM`, ε = 0.01) also log p of the last word after the words before it, its surprisal but for the
+sign.  The settings "no smoothing" also fix the cutoff and the scaling.  *Coverage* is the share of all intervals of a
+nominal 95 % that contain the true number, *rarer half* that of the numbers below the median, and *worst* the lowest
+share of one number.  *Sound* is the share of intervals that `Estimates.is_sound` trusts, followed by their coverage,
+and the worst of the numbers of which half are trusted.  *Error alone* is the coverage of θ ± t s.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import product
-from typing import NamedTuple
+from itertools import combinations, product
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
 from benchmarks._measure import print_head, print_row
+from spectral_latent import LatentHMM
+from spectral_latent.dependency import Attachment, HeadSymbol
+from spectral_latent.dependency.conversion import Role, list_possible_rules
 from spectral_latent.estimation import (
     EM,
     Clusters,
@@ -49,10 +54,10 @@ from spectral_latent.estimation import (
     outside_templates,
 )
 from spectral_latent.inference import sample_trees, tree_weights
-from spectral_latent.model import Jackknife
+from spectral_latent.model import Estimates, Jackknife
 from spectral_latent.operators import ObservableOperators, Tensor
-from spectral_latent.sequence import HiddenMarkov
-from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, SkeletalTrees
+from spectral_latent.sequence import HiddenMarkov, HMMOptions
+from spectral_latent.trees import FloatArray, Forest, ForestBuilder, IntArray, Rules, SkeletalTrees
 
 N_ASKED = 21
 
@@ -67,6 +72,11 @@ class Problem(NamedTuple):
     def n_states(self) -> int:
         """The number of states of each symbol."""
         return int(self.model.states[0])
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether trees are right-branching."""
+        return len(self.model.rules.unary) > 0
 
     def treebank(self, n_trees: int, seed: int) -> Treebank:
         """Sample trees, and make their features."""
@@ -105,32 +115,46 @@ def emissions(m: int, rng: np.random.Generator) -> FloatArray:
     return np.asarray(0.7 * own + 0.3 * rng.dirichlet(np.ones(2 * m), m))
 
 
-def latent_pcfg(m: int, seed: int) -> ObservableOperators:
-    """Draw a grammar of two symbols; every symbol emits 2 m terminals, and branches in four ways."""
-    rng = np.random.default_rng([0, m, seed])
-    n_terminals = 2 * m
-    rules = Rules(
-        leaf=np.array([(a, x) for a in range(2) for x in range(n_terminals)]),
-        unary=np.empty((0, 2), dtype=np.int64),
-        binary=np.array([(a, b, c) for a in range(2) for b in range(2) for c in range(2)]),
-    )
-    branches = rng.uniform(0.4, 0.47, (2, m))
-    emission = np.array([emissions(m, rng) for _ in range(2)]) * (1.0 - branches)[:, :, None]
-    choice = rng.dirichlet(np.ones(4), (2, m)) * branches[:, :, None]
-    binary = []
-    for r, a in enumerate(rules.binary[:, 0].tolist()):
+def latent_grammar(binary: IntArray, roots: IntArray, m: int, rng: np.random.Generator) -> ObservableOperators:
+    """Draw a grammar with some binary rules (R, 3), which are sorted; every symbol emits 2 m terminals.
+
+    roots: the symbols that may be at the root."""
+    n_symbols, n_terminals = int(binary.max()) + 1, 2 * m
+    leaf = np.array([(a, x) for a in range(n_symbols) for x in range(n_terminals)])
+    branches = rng.uniform(0.4, 0.47, (n_symbols, m))
+    emission = np.array([emissions(m, rng) for _ in range(n_symbols)]) * (1.0 - branches)[:, :, None]
+    several = np.bincount(binary[:, 0])
+    choice = [rng.dirichlet(np.ones(n), m) * branches[a, :, None] for a, n in enumerate(several)]
+    tensors = []
+    for weight in np.concatenate(choice, axis=1).T:
         left = followers(m, rng)
         right = followers(m, rng)
-        binary.append(Tensor.of_dense(choice[a, :, r % 4, None, None] * left[:, :, None] * right[:, None, :]))
+        tensors.append(Tensor.of_dense(weight[:, None, None] * left[:, :, None] * right[:, None, :]))
+    root = np.zeros((n_symbols, m))
+    root[roots] = rng.dirichlet(np.ones(len(roots) * m)).reshape(-1, m)
     return ObservableOperators(
-        rules,
-        states=np.array([m, m]),
-        root=rng.dirichlet(np.ones(2 * m)).reshape(2, m),
-        leaf=np.concatenate([emission[0].T, emission[1].T]),
+        Rules(leaf, np.empty((0, 2), dtype=np.int64), binary),
+        states=np.full(n_symbols, m),
+        root=root,
+        leaf=emission.transpose(0, 2, 1).reshape(-1, m),
         unary=np.empty((0, m, m)),
-        binary=binary,
+        binary=tensors,
         probabilities=True,
     )
+
+
+def latent_pcfg(m: int, seed: int) -> ObservableOperators:
+    """Draw a grammar of two symbols, which branch in four ways."""
+    binary = np.array(list(product(range(2), repeat=3)))
+    return latent_grammar(binary, np.arange(2), m, np.random.default_rng([0, m, seed]))
+
+
+def dependency_grammar(m: int, seed: int) -> ObservableOperators:
+    """Draw a grammar of dependency trees with two tags; their roots have all their children."""
+    symbols = [HeadSymbol(tag, role) for tag in "AB" for role in get_args(Role)]
+    roots = np.array([number for number, symbol in enumerate(symbols) if symbol.role == "complete"])
+    rules, _ = list_possible_rules(symbols, Attachment())
+    return latent_grammar(np.unique(rules, axis=0), roots, m, np.random.default_rng([2, m, seed]))
 
 
 def hidden_markov(m: int, seed: int) -> ObservableOperators:
@@ -145,12 +169,15 @@ def hidden_markov(m: int, seed: int) -> ObservableOperators:
 
 
 def problems() -> list[Problem]:
-    """Draw the twenty problems."""
-    kinds: dict[str, Callable[[int, int], ObservableOperators]] = {"L-PCFG": latent_pcfg, "HMM": hidden_markov}
+    """Draw all problems."""
+    numbers = (3, 4, 5, 6, 7, 8, 3, 4, 5, 6)
+    kinds: list[tuple[str, Callable[[int, int], ObservableOperators], tuple[int, ...]]] = [
+        ("L-PCFG", latent_pcfg, numbers),
+        ("HMM", hidden_markov, numbers),
+        ("dependencies", dependency_grammar, numbers[:2]),
+    ]
     return [
-        Problem(f"{kind} {seed}, m = {m}", draw(m, seed))
-        for kind, draw in kinds.items()
-        for seed, m in enumerate((3, 4, 5, 6, 7, 8, 3, 4, 5, 6))
+        Problem(f"{kind} {seed}, m = {m}", draw(m, seed)) for kind, draw, each in kinds for seed, m in enumerate(each)
     ]
 
 
@@ -169,17 +196,9 @@ def asked(problem: Problem) -> SkeletalTrees:
 
 def joined(trees: list[SkeletalTrees]) -> SkeletalTrees:
     """Join trees."""
-    before = np.cumsum([0, *(tree.n_nodes for tree in trees)])
-    columns = [
-        np.concatenate(
-            [
-                np.where(getattr(tree, name) < 0, -1, getattr(tree, name) + (n if moves else 0))
-                for tree, n in zip(trees, before, strict=False)
-            ]
-        )
-        for name, moves in (("symbol", 0), ("left", 1), ("right", 1), ("terminal", 0), ("root", 1))
-    ]
-    return SkeletalTrees(*columns)
+    columns = [(tree.symbol, (tree.left >= 0).astype(int) + tree.is_binary, tree.terminal) for tree in trees]
+    symbol, n_children, terminal = map(np.concatenate, zip(*columns, strict=True))
+    return SkeletalTrees.post_order(symbol, n_children, terminal, np.cumsum([tree.n_nodes for tree in trees]) - 1)
 
 
 def probabilities(operators: ObservableOperators, trees: SkeletalTrees) -> FloatArray:
@@ -271,24 +290,103 @@ SETTINGS: dict[str, dict[str, float | None]] = {
     "default": {},
     "no smoothing": {"scaling": 1.0, "smoothing": None, "cutoff": 1e-6},
 }
-CHOSEN = (0, 1, 6, 10, 11)
+CHOSEN = (0, 1, 10, 11, 20, 21)
+_FLOOR = 0.01  # ε of hidden Markov models, which would otherwise be chosen anew without each group
+
+
+def words_of(trees: SkeletalTrees) -> list[list[int]]:
+    """List the terminals of each tree."""
+    return [tree.terminal[tree.is_leaf].tolist() for tree in trees.separate()]
+
+
+def all_trees(sentences: Sequence[Sequence[int]], rules: Rules) -> Forest:
+    """Build the forest of all binary trees over sentences."""
+    builder = ForestBuilder(rules)
+    n_symbols = int(rules.leaf[:, 0].max()) + 1
+    for words in sentences:
+        n = len(words)
+        item = {(i, i + 1, a): builder.leaf(a, x) for i, x in enumerate(words) for a in range(n_symbols)}
+        for first, end in sorted(combinations(range(n + 1), 2), key=lambda span: span[1] - span[0]):
+            for parent in range(n_symbols if end - first > 1 else 0):
+                pairs = [
+                    (item[first, k, b], item[k, end, c])
+                    for a, b, c in rules.binary.tolist()
+                    for k in range(first + 1, end)
+                    if a == parent and (first, k, b) in item and (k, end, c) in item
+                ]
+                if pairs:
+                    item[first, end, parent] = builder.add(parent, pairs)
+        builder.end(*(item[0, n, a] for a in range(n_symbols) if (0, n, a) in item))
+    return builder.forest()
+
+
+def sums(operators: ObservableOperators, sentences: Sequence[Sequence[int]]) -> FloatArray:
+    """Compute log p of sentences, summed over all their trees."""
+    return np.asarray(tree_weights(operators, all_trees(sentences, operators.rules)).log_if_positive)
+
+
+def log_last_words(model: HiddenMarkov, rows: Sequence[Sequence[int]]) -> FloatArray:
+    """Compute log p of the last word of each row after the words before it."""
+    found = []
+    for row in rows:
+        forward = model.initial
+        prefixes = [1.0]  # their probabilities
+        for word in row:
+            emitted = forward * model.emission[:, word]
+            prefixes.append(emitted.sum())
+            forward = (emitted * (1.0 - model.stop)) @ model.transition
+        found.append(np.log(prefixes[-1] / prefixes[-2]))
+    return np.array(found)
+
+
+def questions(problem: Problem) -> dict[str, tuple[FloatArray, Callable[[Any], FloatArray]]]:
+    """List the numbers that models are asked for: their names, true values and functions."""
+    trees = asked(problem)
+    truth = probabilities(problem.model, trees)
+    rows = words_of(trees)
+    if problem.is_chain:
+        return {
+            "log p of sentences": (np.log(truth), lambda model: model.log_probabilities(rows)),
+            "log p of last words": (
+                log_last_words(HiddenMarkov.of_operators(problem.model), rows),
+                lambda model: np.array([-model.surprisal(row, "nats").total[-1] for row in rows]),
+            ),
+        }
+    sentences = [list(row) for row in dict.fromkeys(map(tuple, rows))]
+    return {
+        "p of trees": (truth, partial(probabilities, trees=trees)),
+        "log p of sentences": (sums(problem.model, sentences), partial(sums, sentences=sentences)),
+    }
+
+
+def jackknife_of(problem: Problem, options: Spectral, n_trees: int, seed: int) -> Jackknife[Any]:
+    """Draw a sample, and train a model on all of it, and without each of twenty groups."""
+    trees = sample_trees(problem.model, n_trees, np.random.default_rng([7, seed])).trees
+    if problem.is_chain:
+        learn_rows = partial(LatentHMM.train, options=HMMOptions(options, choose_states=False, floor=_FLOOR))
+        return Jackknife(learn_rows, words_of(trees), seed=seed)
+    return Jackknife(partial(_estimate_part, trees, features_of(trees), options), range(n_trees), seed=seed)
 
 
 def measure_coverage(
-    problem: Problem, settings: str, n_trees: int, n_samples: int, n_groups: int = 20
-) -> dict[str, float | str]:
-    """Draw samples, and compare intervals of the probabilities of trees with the truth."""
+    problem: Problem, settings: str, n_trees: int, n_samples: int
+) -> dict[str, dict[str, float | str]]:
+    """Draw samples, and compare intervals with the truth: a row for each kind of numbers."""
     begun = time.process_time()
-    trees_asked = asked(problem)
-    truth = probabilities(problem.model, trees_asked)
     options = Spectral(n_states=problem.n_states).with_settings(**SETTINGS[settings])
-    found = []
+    asks = questions(problem)
+    found: dict[str, list[Estimates]] = {name: [] for name in asks}
     for seed in range(n_samples):
-        trees = sample_trees(problem.model, n_trees, np.random.default_rng([7, seed])).trees
-        learn = partial(_estimate_part, trees, features_of(trees), options)
-        jackknife = Jackknife(learn, range(n_trees), n_groups, seed=seed)
-        found.append(jackknife.estimate(partial(probabilities, trees=trees_asked)))
+        jackknife = jackknife_of(problem, options, n_trees, seed)
+        with warnings.catch_warnings(action="ignore"):  # numbers that some groups lack are not sound
+            for name, (_, ask) in asks.items():
+                found[name].append(jackknife.estimate(ask))
     seconds = (time.process_time() - begun) / n_samples
+    return {name: _coverage(truth, found[name]) | {"CPU s a sample": seconds} for name, (truth, _) in asks.items()}
+
+
+def _coverage(truth: FloatArray, found: list[Estimates]) -> dict[str, float | str]:
+    """Compute the shares of the intervals of several samples that contain the truth (K,)."""
     covered, alone = (
         np.array([(low <= truth) & (truth <= high) for low, high in intervals])
         for intervals in (
@@ -308,7 +406,6 @@ def measure_coverage(
         "of sound %": 100.0 * float(covered[sound].mean()),
         "worst sound": float(of_sound.min(initial=100.0)),
         "error alone": 100.0 * float(alone.mean()),
-        "CPU s a sample": seconds,
     }
 
 
@@ -337,11 +434,12 @@ def main() -> None:
             row = measure_ranks(n_trees, range(10, 10 + given.seeds))
             print_row([f"{n_trees:,}"], row, RANKS_COLUMNS, RANKS_COLUMNS[:1])
     else:
-        print_head(["model", "settings", "trees"], COVERAGE_COLUMNS)
+        print_head(["model", "settings", "trees", "numbers"], COVERAGE_COLUMNS)
         for n_trees, settings, number in product(given.trees, given.settings, CHOSEN):
-            row = measure_coverage(PROBLEMS[number], settings, n_trees, given.samples)
-            names = [PROBLEMS[number].name, settings, f"{n_trees:,}"]
-            print_row(names, row, COVERAGE_COLUMNS, ("worst", "worst sound", "sound"))
+            rows = measure_coverage(PROBLEMS[number], settings, n_trees, given.samples)
+            for name, row in rows.items():
+                names = [PROBLEMS[number].name, settings, f"{n_trees:,}", name]
+                print_row(names, row, COVERAGE_COLUMNS, ("worst", "worst sound", "sound"))
 
 
 if __name__ == "__main__":
