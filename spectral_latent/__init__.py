@@ -37,19 +37,17 @@ __all__ = [
 ]
 
 _MODULES = {
-    "AnchorHMM": ".anchors",
-    "ConstituencyModel": ".constituency",
-    "DependencyModel": ".dependency",
-    "EstimatorOptions": ".estimation",
-    "LatentHMM": ".sequence",
-    "LatentTagger": ".sequence",
-    "GraphModel": ".graphs",
-    "LatentTreeModel": ".model",
-    "Reranker": ".reranking",
-    "WeightedAutomaton": ".automata",
-    "load": ".kinds",
-    "preset": ".constituency",
-}  # where each name is imported from
+    ".anchors": ["AnchorHMM"],
+    ".automata": ["WeightedAutomaton"],
+    ".constituency": ["ConstituencyModel", "preset"],
+    ".dependency": ["DependencyModel"],
+    ".estimation": ["EstimatorOptions"],
+    ".graphs": ["GraphModel"],
+    ".kinds": ["load"],
+    ".model": ["LatentTreeModel"],
+    ".reranking": ["Reranker"],
+    ".sequence": ["LatentHMM", "LatentTagger"],
+}  # where names are imported from
 
 _ADAPTERS = {
     "spectral_latent_nltk": {

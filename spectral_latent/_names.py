@@ -4,7 +4,7 @@ This module imports nothing heavy, so that the help and the errors of the comman
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Literal
 
@@ -26,15 +26,16 @@ _MOST = 600  # characters of a message
 _NAMED = 20  # the largest number of names that an error lists
 
 
-def import_when_used(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
+def import_when_used(package: str, names: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:
     """Make a function `__getattr__` that imports each name from its module when it is first used; see PEP 562.
 
-    modules: the module of each name; the name of one in the package begins with a full stop."""
+    names: the names from each module; the name of a module in the package begins with a full stop."""
+    module_of = {name: module for module, several in names.items() for name in several}
 
     def __getattr__(name: str) -> Any:
-        if name not in modules:
+        if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(modules[name], package), name)
+        value = getattr(import_module(module_of[name], package), name)
         setattr(sys.modules[package], name, value)
         return value
 

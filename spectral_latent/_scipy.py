@@ -9,4 +9,4 @@ if TYPE_CHECKING:
 
 __all__ = ["cluster", "linalg", "optimize", "sparse", "special", "stats"]
 
-__getattr__ = import_when_used(__name__, dict.fromkeys(__all__, "scipy"))
+__getattr__ = import_when_used(__name__, {"scipy": __all__})

@@ -33,9 +33,8 @@ PIPELINE = Kind(
 __getattr__ = import_when_used(
     __name__,
     {
-        "LearntTokenisation": "._segmentation",
-        "Lemmatiser": "._lemmas",
-        "Segmenter": "._segmentation",
-        "TextPipeline": "._pipeline",
+        "._segmentation": ["LearntTokenisation", "Segmenter"],
+        "._lemmas": ["Lemmatiser"],
+        "._pipeline": ["TextPipeline"],
     },
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from itertools import combinations, product
 from typing import NamedTuple, TypeAlias, cast
 
@@ -177,13 +178,37 @@ class PhraseConstraints:
         return Phrase(label, tuple(phrase for _, phrase in row))
 
     def permits(self, n_words: int, symbols: Sequence[PhraseSymbol]) -> Permits:
-        """List the symbols of a grammar that may stand over each span; leaf rules obey `tags`."""
-        permits = _Permits(n_words, symbols)
-        for bracket in self.required:
-            permits.require(bracket)
-        for bracket in self.excluded:
-            permits.forbid(bracket)
-        return permits.table()
+        """List the symbols of a grammar that may stand over each span; leaf rules obey `tags`.
+
+        n_words: the number of words of the sentence.
+        symbols: the S symbols of the grammar."""
+        are_constituents = cache(partial(_are_constituents, symbols))
+        every = np.ones(len(symbols), dtype=np.bool_)
+        of_cell: dict[int, BoolArray] = {}
+        is_required = [True] * len(self.required) + [False] * len(self.excluded)
+        for bracket, wanted in zip([*self.required, *self.excluded], is_required, strict=True):
+            width = bracket.end - bracket.first
+            if wanted and width == 1 and bracket.label is None:
+                continue  # a single word is always a constituent
+            fits = are_constituents(bracket.label, is_whole=width == n_words, is_word=width == 1)
+            cell = bracket.end * (bracket.end - 1) // 2 + bracket.first
+            of_cell[cell] = of_cell.get(cell, every) & (fits == wanted)
+        permits = Permits.all(n_words, len(symbols))
+        permits.row[list(of_cell)] = np.arange(2, len(of_cell) + 2)
+        permits.row[crossed_cells(n_words, [(bracket.first, bracket.end) for bracket in self.required])] = 1
+        return permits._replace(symbols=np.stack([*permits.symbols, ~every, *of_cell.values()]))
+
+
+def _are_constituents(
+    symbols: Sequence[PhraseSymbol], label: str | None, *, is_whole: bool, is_word: bool
+) -> BoolArray:
+    """Tell which symbols (S,) make a span a constituent, with a label if it is given.
+
+    Over the whole sentence, a bar @X counts as the phrase X.  Over a single word, the last label of a chain is a tag,
+    not a phrase."""
+    chains = (symbol.chain[:-1] if is_word else symbol.chain for symbol in symbols)
+    fits = (bool(chain) if label is None else label in chain for chain in chains)
+    return np.array([fit and (is_whole or not symbol.bar) for fit, symbol in zip(fits, symbols, strict=True)])
 
 
 ANY_TREE = PhraseConstraints()
@@ -253,55 +278,3 @@ def partial_phrase(phrase: Phrase) -> PartialPhrase:
 def _listed(names: frozenset[str]) -> str:
     """List names for a message."""
     return ", ".join(sorted(names))
-
-
-class _Permits:
-    """Collect the symbols that may stand over each span."""
-
-    def __init__(self, n: int, symbols: Sequence[PhraseSymbol]) -> None:
-        self.n = n
-        self.symbols = symbols
-        self.of_cell: dict[int, BoolArray] = {}
-        self.required: list[tuple[int, int]] = []  # spans that nothing may cross
-        self.phrases: dict[tuple[bool, bool, str | None], BoolArray] = {}  # results of `_phrases`
-
-    def restrict(self, bracket: Bracket, symbols: BoolArray) -> None:
-        """Permit only these symbols (S,) over a span."""
-        cell = bracket.end * (bracket.end - 1) // 2 + bracket.first
-        self.of_cell[cell] = self.of_cell.get(cell, np.ones(len(self.symbols), dtype=np.bool_)) & symbols
-
-    def _phrases(self, bracket: Bracket) -> BoolArray:
-        """Tell which symbols (S,) make a span a constituent, with the label of the bracket if it has one.
-
-        Over the whole sentence, a bar @X counts as the phrase X.  Over a single word, the last label of a chain is a
-        tag, not a phrase."""
-        is_whole = bracket.end - bracket.first == self.n
-        is_word = bracket.end - bracket.first == 1
-        key = (is_whole, is_word, bracket.label)
-        if key in self.phrases:
-            return self.phrases[key]
-        is_constituent = []
-        for symbol in self.symbols:
-            labels = symbol.chain[:-1] if is_word else symbol.chain
-            fits = bool(labels) if bracket.label is None else bracket.label in labels
-            is_constituent.append(fits and (is_whole or not symbol.bar))
-        self.phrases[key] = np.array(is_constituent)
-        return self.phrases[key]
-
-    def require(self, bracket: Bracket) -> None:
-        """Permit only trees with the constituent; a single word is always a constituent without a label."""
-        if bracket.end - bracket.first > 1 or bracket.label is not None:
-            self.restrict(bracket, self._phrases(bracket))
-        self.required.append((bracket.first, bracket.end))
-
-    def forbid(self, bracket: Bracket) -> None:
-        """Permit only trees without the constituent."""
-        self.restrict(bracket, ~self._phrases(bracket))
-
-    def table(self) -> Permits:
-        """Make the table of the permitted symbols of all cells."""
-        permits = Permits.all(self.n, len(self.symbols))
-        permits.row[list(self.of_cell)] = np.arange(2, len(self.of_cell) + 2)
-        permits.row[crossed_cells(self.n, self.required)] = 1
-        nothing = np.zeros(len(self.symbols), dtype=np.bool_)
-        return permits._replace(symbols=np.stack([*permits.symbols, nothing, *self.of_cell.values()]))

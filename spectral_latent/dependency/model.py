@@ -21,7 +21,7 @@ from spectral_latent.dependency.decoding import find_best_heads, find_n_best_hea
 from spectral_latent.dependency.grammar import DependencyGrammar
 from spectral_latent.dependency.options import DependencyOptions, check_together, preset
 from spectral_latent.dependency.relations import RelationModel
-from spectral_latent.dependency.training import LabelledTrees, prepare
+from spectral_latent.dependency.training import prepare
 from spectral_latent.dependency.tree import BLANK, DependencySentence, check_sentence
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar.parser import Parser, estimate_all, held_out_choices
@@ -112,7 +112,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         if to_learn is not None:  # the trees are read again, fold by fold
             sentences = list(sentences)
             weights = None if weights is None else list(weights)
-        labelled = LabelledTrees([], [])
+        labelled: list[tuple[DependencySentence, float]] = []  # what the model of relations learns from
         trainings = prepare(sentences, several, weights=weights, jobs=jobs, labelled=labelled)
         members = estimate_all(trainings, jobs, listener)
         del trainings  # free the memory while the folds are read
@@ -123,7 +123,9 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
                 DependencyModel, sentences, weights, to_learn, members, plain, prepare, jobs, listener
             )
             arcs = ArcModel.train(examples, to_learn)
-        return DependencyModel(members, labelled.learn(members[0].options), arcs=arcs)
+        trees, times = zip(*labelled, strict=True)
+        relations = RelationModel.learn_from(trees, members[0].options, weights=times)
+        return DependencyModel(members, relations, arcs=arcs)
 
     def unknown_tags(self, sentence: DependencySentence) -> list[str]:
         """List the tags of a sentence that the model does not know; words with these tags may have any tag.

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from spectral_latent.dependency.conversion import (
 )
 from spectral_latent.dependency.grammar import DependencyGrammar
 from spectral_latent.dependency.options import DependencyOptions, check_together
-from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.tree import DependencySentence, choose_column, with_all_tags
 from spectral_latent.estimation import Columns, Formalism, Shard, read_treebanks
 from spectral_latent.grammar import Training, prepare_grammar, spelling_of
@@ -26,24 +24,13 @@ from spectral_latent.operators import Counts
 from spectral_latent.trees import FloatArray, IntArray, Rules, Vocabulary
 
 
-class LabelledTrees(NamedTuple):
-    """The trees of a treebank, from which a model of relations learns."""
-
-    trees: list[DependencySentence]
-    weights: list[float]
-
-    def learn(self, options: DependencyOptions) -> RelationModel | None:
-        """Learn relations, in memory, from words, tags and heads alone; None if the treebank has no relations."""
-        return RelationModel.learn_from(self.trees, options, weights=self.weights)
-
-
 class _DependencyFormalism(Formalism[DependencySentence]):
     """The conversion of dependency trees by one attachment (`estimation.Formalism`).
 
     symbols: the symbols in the order of their numbers.
     terminals: the words in the order of their numbers.
     words: for every shard, the number of times that each symbol is above each word.
-    arcs: gets the arcs of all sentences, unless it is None."""
+    labelled: gets all sentences, each with its weight, unless it is None."""
 
     def __init__(self, options: DependencyOptions, terminals: Vocabulary[str]) -> None:
         self.options = options
@@ -51,7 +38,7 @@ class _DependencyFormalism(Formalism[DependencySentence]):
         self.terminals = terminals
         self.words: list[WordCounts] = []
         self.n_sentences = 0
-        self.arcs: LabelledTrees | None = None
+        self.labelled: list[tuple[DependencySentence, float]] | None = None
         self._tags = Vocabulary[str]()
 
     def n_nodes(self, sentence: DependencySentence) -> int:
@@ -76,10 +63,10 @@ class _DependencyFormalism(Formalism[DependencySentence]):
         self.words.append(WordCounts.of(converted.trees.symbol[leaf], word[place], opens[place], times))
 
         self.n_sentences += len(sentences)
-        if self.arcs is not None:
+        if self.labelled is not None:
             # Copies without comments, so that the sentences of a stream need not be held.
-            self.arcs.trees.extend(sentence._replace(comments=(), ranges=()) for sentence in sentences)
-            self.arcs.weights.extend(weight.tolist())
+            copies = (sentence._replace(comments=(), ranges=()) for sentence in sentences)
+            self.labelled += zip(copies, weight.tolist(), strict=True)
         return Shard.of(converted.over(word), features, weight).columns
 
 
@@ -89,7 +76,7 @@ def prepare(
     *,
     weights: Iterable[float] | None = None,
     jobs: int | None = 1,
-    labelled: LabelledTrees | None = None,
+    labelled: list[tuple[DependencySentence, float]] | None = None,
 ) -> list[Training[DependencyGrammar]]:
     """Make a treebank and a coarse grammar for each of several options, from dependency trees that are read once.
 
@@ -106,7 +93,7 @@ def prepare(
     terminals = Vocabulary[str]()
     formalisms = {settings.attachment: _DependencyFormalism(settings, terminals) for settings in options}
     first = formalisms[options[0].attachment]
-    first.arcs = labelled
+    first.labelled = labelled
     read = read_treebanks(trees, [*formalisms.values()], weights=weights, jobs=jobs)
     treebanks = dict(zip(formalisms, read, strict=True))
     # Learn the spelling model once: tags are the same under every attachment.

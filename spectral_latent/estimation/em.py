@@ -21,7 +21,7 @@ import numpy as np
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.estimation._treebank import TreebankShard
 from spectral_latent.estimation.progress import EstimationError, Listener, silent
-from spectral_latent.estimation.starts import Ascent
+from spectral_latent.estimation.starts import Ascent, Learner
 from spectral_latent.inference import expected_counts, tree_weights
 from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators, Tensor, Tensors, low_rank_tensor
 from spectral_latent.trees import FloatArray, Forest, IntArray
@@ -134,8 +134,8 @@ def _log_prior(prior: ExpectedCounts, operators: ObservableOperators) -> float:
 
 
 @dataclass(frozen=True)
-class _TreeSteps:
-    """The steps of EM on trees."""
+class _TreeLearner(Learner[ObservableOperators, ExpectedCounts]):
+    """The steps of EM on trees (`starts.Learner`)."""
 
     shards: Iterable[TreebankShard]
     prior: ExpectedCounts | None
@@ -165,7 +165,7 @@ def run_em(
     """Run EM from given probabilities to a local maximum of the objective, for at most `iterations`.
 
     A number that is zero at the start and in the prior stays zero, and factored tensors stay factored."""
-    ascent = Ascent(_TreeSteps(shards, prior, jobs), start)
+    ascent = Ascent(_TreeLearner(shards, prior, jobs), start)
     n_trees = float(ascent.statistics.root.sum())  # every tree has one root; with weights, the sum of the weights
     ascent.climb_to_end(iterations, tolerance * n_trees, listener)
     return ascent

@@ -30,7 +30,7 @@ Model = TypeVar("Model")
 Statistics = TypeVar("Statistics")
 
 
-class Steps(Protocol[Model, Statistics]):
+class Learner(Protocol[Model, Statistics]):
     """The steps of EM for a kind of model, over given data."""
 
     def expect(self, model: Model) -> tuple[Statistics, float]:
@@ -39,12 +39,9 @@ class Steps(Protocol[Model, Statistics]):
     def maximise(self, statistics: Statistics, model: Model) -> Model:
         """Make the model under which expected counts are likeliest: the M-step; `model` is the one of the counts."""
 
-
-class Learner(Steps[Model, Statistics], Protocol[Model, Statistics]):
-    """The steps of EM for a kind of model, which may grow."""
-
     def beyond(self, before: Model, after: Model, stride: float) -> Model:
-        """Take the step of EM from one model to the next `stride` times as far; see `beyond`."""
+        """Take the step of EM from one model to the next `stride` times as far (`beyond`), or stay where it ends."""
+        return after
 
 
 def has_converged(objective: Sequence[float], least: float) -> bool:
@@ -68,23 +65,18 @@ def beyond(before: FloatArray, after: FloatArray, stride: float) -> FloatArray:
 class Ascent(Generic[Model, Statistics]):
     """A start of EM, and how far it has come.
 
-    beyond: takes a step further, so that steps may grow; if not given, each is the step of EM itself.
+    grows: whether steps grow as long as they raise the objective; otherwise each is the step of EM itself.
 
     `model` is the model that it has reached, with its `statistics`; `objective` has the objective at the start and
     after each iteration that raised it, and `n_iterations` counts all iterations.  Of the models that `look` was asked
     to look at, `best` is the best, and `value` tells how good it is."""
 
-    def __init__(
-        self,
-        steps: Steps[Model, Statistics],
-        start: Model,
-        beyond: Callable[[Model, Model, float], Model] | None = None,
-    ) -> None:
-        self._steps = steps
-        self._beyond = beyond
+    def __init__(self, learner: Learner[Model, Statistics], start: Model, *, grows: bool = False) -> None:
+        self._learner = learner
+        self._growth = _STRIDE if grows else 1.0
         self._stride = 1.0
         self.model = start
-        self.statistics, objective = steps.expect(start)
+        self.statistics, objective = learner.expect(start)
         self.objective = [objective]
         self.n_iterations = 0
         self.has_ended = False
@@ -98,22 +90,21 @@ class Ascent(Generic[Model, Statistics]):
             if self.has_ended:
                 return
             self.n_iterations += 1
-            found = self._steps.maximise(self.statistics, self.model)
-            if self._beyond is not None and self._stride > 1.0:
-                found = self._beyond(self.model, found, self._stride)
+            found = self._learner.maximise(self.statistics, self.model)
+            if self._stride > 1.0:
+                found = self._learner.beyond(self.model, found, self._stride)
             else:
                 # A step of EM never goes down, so that nothing of the step before is kept: it may be large.
                 self.model = found
                 del self.statistics
-            statistics, objective = self._steps.expect(found)
+            statistics, objective = self._learner.expect(found)
             if self._stride > 1.0 and not objective >= self.objective[-1]:
                 self._stride = 1.0  # too far: the next step is a step of EM
                 continue
             self.model = found
             self.statistics = statistics
             self.objective.append(objective)
-            if self._beyond is not None:
-                self._stride *= _STRIDE
+            self._stride *= self._growth
             self.has_ended = has_converged(self.objective, least)
 
     def look(self, judge: Callable[[Model], float] | None) -> None:
@@ -152,7 +143,7 @@ def climb_together(
 
     Returns the best model; the objective at its start and after each iteration; and what each start reached: its
     objective, or the value of its best model to the judge."""
-    ascents = [Ascent(learner, start, learner.beyond) for start in starts]
+    ascents = [Ascent(learner, start, grows=True) for start in starts]
     if len(ascents) == 1 and judge is None:
         ascents[0].climb_to_end(iterations, least, listener)
     for ascent in ascents:

@@ -32,7 +32,7 @@ from spectral_latent import _scipy as scipy
 from spectral_latent._compiled import TINY
 from spectral_latent._threads import on_one_thread
 from spectral_latent.estimation import EM, Estimator, StateOptions
-from spectral_latent.estimation.starts import climb_together
+from spectral_latent.estimation.starts import Learner, climb_together
 from spectral_latent.sequence.baum_welch import ChainCounts, expectation
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
@@ -189,8 +189,8 @@ def gaussian_moments(
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianLearner:
-    """The steps of EM on observations of numbers (`estimation.Learner`); sequences end anywhere with equal probability.
+class GaussianLearner(Learner[GaussianMarkov, ChainCounts]):
+    """The steps of EM on numbers, of length 1 (longer ones may leave the covariances); each end is as probable.
 
     x: (N, d) the observations of sequences, one sequence after the other.
     lengths: (T,) the length of each sequence.
@@ -223,10 +223,6 @@ class GaussianLearner:
             np.where(is_visited[:, None], means, model.means),
             np.where(is_visited[:, None, None], covars, model.covars),
         )
-
-    def beyond(self, _before: GaussianMarkov, after: GaussianMarkov, _stride: float) -> GaussianMarkov:
-        """Stay at the step of EM: covariances that go further need not be covariances."""
-        return after
 
     def ordered(self, model: GaussianMarkov) -> GaussianMarkov:
         """Number the states of a start anew, so that those of known positions are near."""

@@ -101,7 +101,7 @@ def test_marginals_are_taken_by_absolute_value_unless_asked_otherwise(name: Marg
         assert {parse.tree.heads for parse in model.parse_nbest(sentence, 100)} == possible
         assert model.parse(sentence).tree.heads == best(np.maximum(weights, 0.0), possible)[1]
         (row,) = model.part_posteriors([sentence.with_heads((0, 1, 2, 3))])
-        assert row.tolist() == weights[range(4), range(4)].tolist()
+        assert row == pytest.approx(weights[range(4), range(4)], rel=1e-12)  # Python may compute one, numba the other
     assert n_negative > 5
 
 

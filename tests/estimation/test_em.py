@@ -266,11 +266,12 @@ def test_steps_grow_by_one_factor_until_one_goes_too_far() -> None:
     """A step beyond multiplies logarithms; what goes down is not kept, and the next step is one of EM."""
     strides: list[float] = []
 
-    def far(before: Climber, after: Climber, stride: float) -> Climber:
-        strides.append(stride)
-        return after if stride < 5.0 else before._replace(left=99.0)
+    class Far(Hills):
+        def beyond(self, before: Climber, after: Climber, stride: float) -> Climber:
+            strides.append(stride)
+            return after if stride < 5.0 else before._replace(left=99.0)
 
-    ascent = Ascent(Hills(), Climber(1.0, 0.9, 8.0), far)
+    ascent = Ascent(Far(), Climber(1.0, 0.9, 8.0), grows=True)
     ascent.climb(20, 0.0)
     n = next(at for at, stride in enumerate(strides) if stride >= 5.0) + 1
     assert strides[0] > 1.0 and strides[:n] == pytest.approx([strides[0] ** k for k in range(1, n + 1)])
