@@ -13,8 +13,6 @@ figure for want of data does not replace the published row.  `tables` lists the 
 older than the code that they measure, and ends with status 1 if there are any; pages name the commit of each row.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Collection, Sequence

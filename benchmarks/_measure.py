@@ -1,7 +1,5 @@
 """Helpers of the benchmarks: a process for each row of a table, peak memory, intervals, and tables in Markdown."""
 
-from __future__ import annotations
-
 import multiprocessing
 import resource
 import subprocess

@@ -1,7 +1,5 @@
 """Make the tables of RESULTS.md and of other pages from the lines of results."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Other programs that are trained or read on the same data: NLTK's taggers, UDPipe, the Berkeley parser."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Callable, Iterable, Sequence

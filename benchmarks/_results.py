@@ -11,8 +11,6 @@ A row keeps its cells as the benchmark printed them.  The first cells, as many a
 is measured again replaces the row with the same key.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform

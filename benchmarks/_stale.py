@@ -4,8 +4,6 @@ A row is stale if a room that its section of plan.toml names has other statement
 Comments, docstrings and imports don't count.  Rows of parsers that are not this library's are never stale.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 from functools import cache

@@ -21,8 +21,6 @@ of the Berkeley parser are the first of its lists, $SPECTRAL_LATENT_DATA/nbest/b
 (`pip install ufal.udpipe`) is trained with its defaults on the same file.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import logging

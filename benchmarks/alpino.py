@@ -6,8 +6,6 @@
 Sentence n, from 1, is in dev if n mod 10 = 8, in test if n mod 10 = 9, and otherwise in train, as in `nltk:NAME:train`.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from io import StringIO

@@ -17,8 +17,6 @@ the brackets, tags not included, are dropped, get other labels, or both; or a te
 brackets are lost.  *string* is the F1 of the corrupted brackets, *parser* that of the parser alone.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -11,8 +11,6 @@ trees of each sentence, and sentences per second of `parse_all` with one process
 processors.  Each figure is the best of three.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import time

@@ -7,8 +7,6 @@ The points of the Berkeley parser (split-merge EM, one point for each number of 
 trees; its points of CRAFT on all sentences of at most 40 words.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path

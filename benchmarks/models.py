@@ -14,8 +14,6 @@ verbs that both treebanks lack (`benchmarks.words`).  Both spell quotation marks
 hyphens, which the Penn Treebank does not.  Trees with such marks come in both spellings.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections import Counter

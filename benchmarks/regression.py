@@ -8,8 +8,6 @@ with one thread; the least CPU seconds of each count.  The first run of each ver
 numbers of distinct Python functions of the library that one parse calls, and of their calls, are told beside them.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

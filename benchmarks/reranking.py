@@ -10,8 +10,6 @@ log p̂, too; one with all features; and others, which leave out one group of fe
 paired bootstrap at 95 %.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections.abc import Iterator

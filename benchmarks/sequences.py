@@ -23,8 +23,6 @@ the strings of the test part, with p and q divided by their sums; its excess ove
 random start of EM that won, of all that climbed with the chosen settings.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import time
@@ -56,10 +54,6 @@ def timed(learn: Callable[[], Any]) -> tuple[Any, float]:
     """Call a function, and return the result and the CPU seconds."""
     begun = time.process_time()
     return learn(), time.process_time() - begun
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Strings of random models
 
 
 N_TEST = 2_000
@@ -213,10 +207,6 @@ def compare_learners(kinds: Sequence[str], n_models: int, n: int, with_hmmlearn:
         print_row([kinds[0] if len(kinds) == 1 else "all", f"{n:,}", learner], row, ["KL", "CPU s"], ())
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Starts
-
-
 TOLERANCE = 2e-5  # nats a position
 OTHER_SEEDS = range(1_000, 1_010)  # of random starts that the default does not have
 STARTS_COLUMNS = ("lost", "near", "CPU s", "CPU s of ten starts")
@@ -309,10 +299,6 @@ def compare_starts() -> None:
     lost, *sums = np.transpose(found)
     row = {"lost": f"above 1: {(lost > 1.0).sum()} of {len(lost)}"}
     print_row(["all", ""], row | dict(zip(STARTS_COLUMNS[2:], map(np.sum, sums), strict=True)), STARTS_COLUMNS, ())
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# PAutomaC
 
 
 PAUTOMAC_COLUMNS = ("chosen", "start", "truth", "perplexity", "excess %", "CPU s")

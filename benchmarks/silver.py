@@ -25,8 +25,6 @@ no constituent without it, as in `(NP (NP the milk) (PP in the fridge))`, if the
 trees (`neighbours`): a parser makes this mistake often, but not mostly.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple

@@ -8,8 +8,6 @@ the earlier version.  A cold run begins with no compiled code, and a warm one wi
 Python's bytecode is there from the beginning, as in installed packages.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

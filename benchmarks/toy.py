@@ -19,8 +19,6 @@ The notation:
 The first left-hand side is the root.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product

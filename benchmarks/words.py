@@ -16,8 +16,6 @@ that is more frequent has places for the tags that it was never seen with.  So p
 trees, and a lemma with its tags tells those of its other forms, which have its spelling and an ending.
 """
 
-from __future__ import annotations
-
 import gzip
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -7,8 +7,6 @@
 | `unambiguous_tokens` | | share of tokens whose type has a single tag |
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass

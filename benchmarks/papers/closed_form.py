@@ -7,8 +7,6 @@ The library estimates transitions under the constraints that probabilities have;
 solution is exact for the moments of a population, and may be negative for those of a sample.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 

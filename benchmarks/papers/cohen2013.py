@@ -22,8 +22,6 @@ or parents determine no states (see docs/decisions.md).
 The slides learn from sections 2 to 21 of the full Penn treebank, which is not open, and parse section 22.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from spectral_latent.constituency import Binarisation, ConstituencyOptions

@@ -34,8 +34,6 @@ comes first and then the children in the order of attachment, as an s-tree has t
 of some thousand sentences about half of the trees come out with a negative p̂.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
