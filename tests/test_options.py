@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import spectral_latent
 from spectral_latent import constituency, dependency, sequence
-from spectral_latent._options import Bound, Count, Options, checked, field_types
+from spectral_latent._options import Bound, Count, Options, checked, describe, field_types
 from spectral_latent.anchors import AnchorOptions
 from spectral_latent.cli.train import COMMAND
 from spectral_latent.constituency import Binarisation, ConstituencyOptions
@@ -271,6 +271,12 @@ def test_the_command_and_the_library_have_the_same_presets(command: str) -> None
 
 
 # What options do
+
+
+@pytest.mark.parametrize("kind", [str, int, float, bool, NoneType])
+def test_simple_types_have_plain_names(kind: type) -> None:
+    assert "object" not in describe(kind) and kind.__name__ not in describe(kind).split()
+
 
 LEARNERS = [kind for name, kind in vars(test_models).items() if name.startswith("Test")]
 IDLE = {"seed", "megabytes", "seconds", "marginals", "candidates", "random_starts", "cutoff", "exchange"}

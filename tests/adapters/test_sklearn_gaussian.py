@@ -101,6 +101,19 @@ def test_em_begins_at_moments_too(data: np.ndarray) -> None:
     assert one_step.score(data) > moments.score(data)
 
 
+def test_em_stops_when_a_position_gains_less_than_the_tolerance(data: np.ndarray) -> None:
+    """However long the sequences are."""
+    short, long = (
+        SpectralGaussianHMM(2, n_init=1, n_iter=99, tol=1e-2, random_state=0).fit(data, lengths=lengths)
+        for lengths in ([100] * 40, [4000])
+    )
+    assert short.score(data) == pytest.approx(long.score(data), abs=1e-2 * len(data))
+    assert (
+        max(short.score(data), long.score(data))
+        < SpectralGaussianHMM(2, n_init=1, random_state=0).fit(data).score(data) - 1
+    )
+
+
 def test_variances_have_a_least_value() -> None:
     X = np.tile([[0.0, 1.0], [3.0, 1.0]], (100, 1))
     hmm = SpectralGaussianHMM(2, min_covar=0.01, n_init=1, random_state=0).fit(X)

@@ -11,17 +11,26 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
+from spectral_latent import load
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.files import ModelFileError
 from spectral_latent.sequence import LatentTagger
 from spectral_latent_spacy import NotAConstituentError
+from spectral_latent_spacy._component import spelt, words_of
 from spectral_latent_text import TextPipeline
 from tests.conformance.treebank import DEPENDENCIES, PHRASES, SENTENCES, TAGGED
 from tests.text.test_pipeline import sentences
 
 COMPONENTS = ("spectral_constituency", "spectral_tagger", "spectral_dependency")
 TEXTS = ["she sees the cat with it", "the dog\n\n sleeps", " he likes a garden \n", "", "  \n ", "it runs"]
+
+
+def test_words_are_spelt_as_in_raw_text() -> None:
+    model = load("en")
+    text = 'He (or "she") said "yes" and "so".'
+    words = words_of(spacy.blank("en")(text))
+    assert spelt(model, words) == [token.word for token in model.tokenisation.words(text)]
 
 
 class Models(NamedTuple):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, preset
+from spectral_latent.constituency.cleaning import without_functions
 from spectral_latent.constituency.conversion import convert_trees
 from spectral_latent.constituency.training import prepare
 from spectral_latent.constituency.tree import list_constituents
@@ -136,6 +137,7 @@ def test_function_labels_and_judges_stay(name: str) -> None:
     bench.remove("3")
     (found,) = bench.suggest([list(labelled[36].words())])
     assert "NP-SBJ" in found.tree.bracketed()
+    assert list(found.parts) == list_constituents(without_functions(found.tree)) and min(found.parts.values()) > 0.0
 
 
 def test_a_workbench_without_trees_suggests_flat_trees() -> None:

@@ -68,6 +68,11 @@ def test_labels_are_the_tags_of_anchors(run: Run, files: Path, tmp_path: Path) -
     """Anchors are named in letters of any case; a model has labels for all of them or for none."""
     anchored, labelled = files / "anchors", files / "labelled"
     first, *rest = AnchorHMM.load(anchored).anchors
+    for n_states in (1, 50):
+        told = run(
+            "train", "anchors", files / "gold.tagged", "-o", tmp_path / "new", "--n-states", str(n_states)
+        ).stderr
+        assert ("supports only" in told) == (AnchorHMM.load(tmp_path / "new").n_states < n_states)
     assert AnchorHMM.load(labelled).labels == ("X0", "X1", "X2")
     _, *lines = run("info", labelled, "--states").stdout.splitlines()
     assert [line.split()[1:3] for line in lines] == [[first, "X0"], [rest[0], "X1"], [rest[1], "X2"]]

@@ -138,7 +138,7 @@ def equivalents() -> dict[tuple[str, str, str], str]:
 
 
 def _other_numbers(module: str, names: list[str]) -> list[Fault]:
-    """List the faults of tables with these names that put another number, or other numbers to choose from."""
+    """List the faults of tables with these names that put other numbers, and of comparisons with them at the limit."""
 
     def is_number(node: ast.AST) -> bool:
         return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
@@ -154,9 +154,18 @@ def _other_numbers(module: str, names: list[str]) -> list[Fault]:
         )
         if is_table(fault.unit) and names_of(fault.unit).intersection(names)
     ]
+    limits = [fault for fault in chain.from_iterable(faults_of(module)) if _is_at_limit(fault, names)]
     named = {name for fault in found if is_table(fault.unit) for name in names_of(fault.unit)}
     assert named.issuperset(names), f"{module}: no other numbers of {set(names) - named}"
-    return found
+    return found + limits
+
+
+def _is_at_limit(fault: Fault, names: list[str]) -> bool:
+    """Tell whether a fault is `<=` in place of `<`, or the like, in a comparison with one of some names."""
+    match fault.node, fault.changed:
+        case ast.Compare(left, [ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()], [right]), ast.Compare():
+            return any(isinstance(side, ast.Name) and side.id in names for side in (left, right))
+    return False
 
 
 @cache

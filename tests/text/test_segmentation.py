@@ -9,6 +9,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spectral_latent import load
 from spectral_latent.corpora import DividedText
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.lexicon import hash_to_ends
@@ -173,6 +174,22 @@ def test_nothing_is_lost_and_every_token_has_its_place(italian: LearntTokenisati
         assert text[token.first :].startswith(token.form.split()[0])
     assert [each.first for each in tokens] == sorted({each.first for each in tokens})
     assert all(italian.sentences(text))
+
+
+BY_HAND = """\
+"|I ca|n't wait|,|" she said|.
+Mr. Smith paid $|1,250.50 (|about £|1,000|) on 5 Jan. 2004 in St. Louis|, Mo.|, did|n't he|?
+Visit http://www.example.com/a?b=1 or e-mail me@x.org|...
+U.S. officials said they|'d go - we|'re not sure|!
+He|'s 45|% sure|; it|'s a well|-|known fact|: Jones|'s co-workers gon|na leave|.
+Can|not you see|?"""
+
+
+def test_the_ready_model_divides_as_its_treebank_is_divided() -> None:
+    """Its weights are of features of just these classes, kinds and forms of characters."""
+    lines = BY_HAND.splitlines()
+    found = load("en-ud").tokenisation.sentences(" ".join(lines).replace("|", ""))
+    assert [[token.word for token in sentence] for sentence in found] == [re.split(r"[| ]", line) for line in lines]
 
 
 def test_an_empty_line_ends_a_sentence_and_capitals_stay(italian: LearntTokenisation) -> None:
