@@ -227,7 +227,10 @@ class TestWeightedAutomaton(ModelConformance):
     examples = STRINGS
     inputs = SEVERAL
     defaults = AutomatonOptions(n_states=8)  # of strings that are too few to choose the number
-    settings = (AutomatonOptions(n_states=3, estimator="em"), AutomatonOptions(n_states=4, length=2, size=20))
+    settings = (
+        AutomatonOptions(n_states=3, estimator="em", random_starts=2),
+        AutomatonOptions(n_states=4, length=2, size=20),
+    )
     example = 7
     sense = MappingProxyType({"options": [None], "reached": [[]]})
 
