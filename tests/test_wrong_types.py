@@ -44,12 +44,10 @@ def model(kind: str) -> Any:
 
 
 def right(kind: str, file: Path) -> dict[str, Any]:
-    """List a right value of each parameter, by name, for the methods of a kind of model."""
+    """List a right value of each parameter without a right default, by name, for the methods of a kind of model."""
     words = ["dogs", "run"]
     values: dict[str, Any] = {
-        "anchors": None,
         "change": lambda member: member,
-        "changes": None,
         "constraints": PhraseConstraints(),
         "f": lambda string: 0.5 ** len(string),
         "gains": [1, 0] * 4,
@@ -57,7 +55,6 @@ def right(kind: str, file: Path) -> dict[str, Any]:
         "graph": graph(),
         "graphs": [graph()],
         "inputs": [words] * 2,
-        "inside_features": None,
         "length": 2,
         "limits": Limits(),
         "listener": silent,
@@ -68,26 +65,20 @@ def right(kind: str, file: Path) -> dict[str, Any]:
         "max_length": 100,
         "max_nodes": 100,
         "model": model("hmm"),
-        "models": None,
         "n": 2,
         "n_best": 2,
         "n_candidates": 2,
-        "n_states": None,
         "n_words": 2,
         "name": "fast",
         "nbest": LISTS[0],
         "objective": (),
         "operators": model(kind).named_operators.operators if kind in ("dependency", "constituency", "tree") else None,
-        "options": None,
         "other": model("automaton"),
-        "outside_features": None,
         "parser": model("constituency"),
         "path": file,
         "phrases": TREES,
         "prefix": ["the"],
         "prefixes": ["", "a"],
-        "projective": True,
-        "record": None,
         "rng": np.random.default_rng(0),
         "scored": False,
         "seconds": 0.1,
@@ -95,18 +86,14 @@ def right(kind: str, file: Path) -> dict[str, Any]:
         "sentences": [words] * 2,
         "sequence": words,
         "sequences": [words] * 2,
-        "spans": None,
         "string": "ab",
         "strings": ["ab", "abab"],
         "suffixes": ["", "b"],
         "symbols": "ab",
         "tags": {anchor: "N" for anchor in model("anchors").anchors},
-        "templates": True,
         "text": "Dogs run .",
         "tree": TREES[0],
         "trees": TREES,
-        "unit": "bits",
-        "weights": None,
         "words": words,
     }
     of_kind: dict[str, dict[str, Any]] = {
@@ -147,7 +134,9 @@ def calls(kind: str, file: Path) -> Iterator[tuple[str, Callable[..., Any], dict
         )
         for name, method in methods(type(instance), instance):
             names = inspect.signature(method).parameters
-            given = {each.name: arguments[each.name] for each in names.values() if each.kind is not each.VAR_KEYWORD}
+            named = [each for each in names.values() if each.kind is not each.VAR_KEYWORD]
+            given = {each.name: arguments.get(each.name, each.default) for each in named}
+            assert inspect.Parameter.empty not in given.values()
             yield f"{type(instance).__name__}.{name}", method, given
 
 

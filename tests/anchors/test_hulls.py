@@ -12,6 +12,7 @@ from benchmarks.papers.closed_form import Construction, paper_points
 from spectral_latent.anchors import AnchorOptions
 from spectral_latent.anchors.hulls import WordTypes, context_counts, spelling_counts, spelling_features, with_spelling
 from spectral_latent.sequence import Sequences
+from tests.anchors.test_model import sentences
 
 
 def plain(construction: Construction, **changes: Any) -> AnchorOptions:
@@ -29,20 +30,6 @@ def loop_counts(rows: list[list[int]], n: int, window: int) -> np.ndarray:
                 for side, j in enumerate((i - distance, i + distance)):
                     counts[x, 2 * (distance - 1) + side, row[j] if 0 <= j < len(row) else n] += 1
     return counts
-
-
-def english(seed: int, n: int = 120) -> list[list[str]]:
-    """Sentences of some thirty words that have parts of speech, endings and capitals."""
-    rng = np.random.default_rng(seed)
-    nouns = ["cat", "dogs", "Paris", "well-being", "42", "station", "nation", "Rome", "x-ray", "ships"]
-    verbs = ["walked", "talked", "is", "sees", "ran", "looking", "making", "stopped"]
-    others = {"d": ["the", "a", "this"], "p": ["of", "in", "to"], "n": nouns, "v": verbs, "s": [".", "!"]}
-    shapes = ["dnvs", "dnvdns", "nvpdns", "dnpdnvs", "vs", "nvs"]
-    found = []
-    for shape in rng.choice(shapes, n):
-        words = [str(others[kind][min(int(rng.exponential(2)), len(others[kind]) - 1)]) for kind in shape]
-        found.append([words[0].capitalize(), *words[1:]])
-    return found
 
 
 @given(st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=6), min_size=1, max_size=6), st.integers(1, 4))
@@ -79,7 +66,7 @@ def test_rows_are_those_of_dense_decompositions(
     construction: Construction, changes: dict[str, Any], appended: bool
 ) -> None:
     """Singular vectors have signs of their own: inner products of rows do not."""
-    types = WordTypes.of(english(0))
+    types = WordTypes.of(sentences(0))
     options = plain(construction, **changes)
     matrix = dense(types, options, construction, appended=appended)
     values, vectors = np.linalg.eigh(matrix @ matrix.T)
@@ -100,7 +87,7 @@ def test_rows_are_those_of_dense_decompositions(
 @pytest.mark.parametrize(("construction", "prior"), [("brown", 0.0), ("best-fit", 3.0), ("best-fit", 30.0)])
 def test_weights_are_those_of_ridge_regression(construction: Construction, prior: float) -> None:
     """arg min over W of Σ_x n_x / (n_x + κ₀) ‖row_x - mean - φ(x) W‖² + penalty ‖W‖², as one of least squares."""
-    types = WordTypes.of(english(4))
+    types = WordTypes.of(sentences(4))
     raw = paper_points(types, 4, construction, plain(construction))
     _, spelling = with_spelling(raw, types, AnchorOptions(prior=prior, penalty=2.0))
     weight = types.tokens / (types.tokens + prior)
@@ -118,7 +105,7 @@ def test_weights_are_those_of_ridge_regression(construction: Construction, prior
 @pytest.mark.parametrize("spelling", [True, False])
 @pytest.mark.parametrize("hull", ["brown", "best-fit"])
 def test_a_word_of_n_tokens_counts_n_to_the_prior(hull: Any, spelling: bool) -> None:
-    types = WordTypes.of(english(5))
+    types = WordTypes.of(sentences(5))
     raw = paper_points(types, 4, hull, plain(hull))
     points, prediction = with_spelling(raw, types, AnchorOptions(hull=hull, spelling=spelling, prior=7.0))
     share = (types.tokens / (types.tokens + 7.0))[:, None]

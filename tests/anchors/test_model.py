@@ -26,9 +26,6 @@ def model() -> AnchorHMM:
     return AnchorHMM.train(sentences(0), AnchorOptions(n_states=5))
 
 
-# Training
-
-
 def test_every_state_has_an_anchor_that_no_other_emits(model: AnchorHMM) -> None:
     assert model.n_states == 5
     assert sorted(model.anchors.values()) == list(range(5))
@@ -73,9 +70,6 @@ def test_words_that_cannot_be_anchors(anchors: list[str]) -> None:
         AnchorHMM.train([["the", "cat"], ["the", "dog"]], anchors=anchors)
 
 
-# Decoding
-
-
 def by_the_book(model: AnchorHMM, words: list[str]) -> Posterior:
     """Posteriors (n, m) and log-probability, an unseen word x of which o(x | h) = p(h | x) (1 / N) / p(h)."""
     index = {name: x for x, name in enumerate(model.words)}
@@ -108,9 +102,6 @@ def test_top_words_are_the_likeliest_of_each_state(model: AnchorHMM) -> None:
         assert [model.hidden.emission[h, model.words.index(name)] for name, _ in row] == best
     assert [len(row) for row in model.top_words(999)] == [len(model.words)] * 5
     assert model.top_words(0) == [[]] * 5
-
-
-# Labels
 
 
 def test_labels_of_anchors_make_a_tagger(model: AnchorHMM) -> None:

@@ -7,30 +7,21 @@ import signal
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 from spectral_latent import ConstituencyModel, load
 from spectral_latent.corpora import constituency_trees, parse_brackets
 from spectral_latent_annotate import check_trees
 from spectral_latent_annotate._commands import main
-from tests.cli.conftest import TREES
-
-Run = Callable[..., Any]
+from tests.cli.conftest import TREES, Run, runner
 
 
 @pytest.fixture(scope="module")
 def run() -> Run:
-    """Give the function that runs a command line."""
-
-    def invoke(*arguments: str | Path, stdin: str | None = None) -> Result:
-        return CliRunner().invoke(main, [str(argument) for argument in arguments], stdin, catch_exceptions=False)
-
-    return invoke
+    return runner(main)
 
 
 @pytest.fixture(scope="module")

@@ -56,14 +56,18 @@ def command_at(path: tuple[str, ...]) -> Any:
     return found
 
 
-@pytest.fixture(scope="session")
-def run() -> Run:
+def runner(command: click.Command) -> Run:
     """Give the function that runs a command line; any exception that is not the command's own way to end is raised."""
 
     def invoke(*arguments: str | Path, stdin: str | bytes | None = None) -> Result:
-        return CliRunner().invoke(main, [str(argument) for argument in arguments], stdin, catch_exceptions=False)
+        return CliRunner().invoke(command, [str(argument) for argument in arguments], stdin, catch_exceptions=False)
 
     return invoke
+
+
+@pytest.fixture(scope="session")
+def run() -> Run:
+    return runner(main)
 
 
 @pytest.fixture(scope="session")

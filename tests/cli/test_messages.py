@@ -99,9 +99,6 @@ def test_warnings_and_errors_of_the_library() -> None:
     assert "\nError: S\\x1b]0;pwn" in result.stderr
 
 
-# Files that are written
-
-
 def contents(folder: Path) -> dict[str, bytes]:
     """Read all files of a folder, links as what they lead to."""
     return {path.name: path.read_bytes() for path in folder.iterdir()}

@@ -103,8 +103,8 @@ def test_a_text_in_another_language_gets_one_warning(run: Any, tmp_path: Path) -
 
 
 def test_a_recipe_makes_the_same_bytes_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recipes, "read_words", lambda: read_words()[::1500])
-    trees = toy_treebank(40)
+    monkeypatch.setattr(recipes, "read_words", lambda: read_words()[::300])
+    trees = toy_treebank(60)
     (tmp_path / "trees.mrg").write_text("".join(f"{tree.bracketed()}\n" for tree in trees), encoding="utf-8")
     words = "".join(f"{n}\t{word}\t_\t_\t_\t_\t{n - 1}\t_\t_\t_\n" for n, word in enumerate(trees[0].words(), start=1))
     (tmp_path / "words.conllu").write_text(f"{words}\n" * 3, encoding="utf-8")

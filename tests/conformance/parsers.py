@@ -13,15 +13,7 @@ import pytest
 from nltk.grammar import PCFG
 from nltk.parse import DependencyGraph
 
-ODD = [
-    ["xyzzy", "plugh"],
-    ["(", ")", "-LRB-", "{", "[", "]"],
-    ["10 000", "\u00a0", "a\u2028b", '"', "\\", "/"],
-    ["日本語", "ÄÖÜ", "ﷺ", "👩\u200d👩\u200d👧", "\u0301"],
-    ["-NONE-", "*T*-1", "FALLBACK", "TOP", "()"],
-    ["!"],
-    ["x" * 5000],
-]
+from tests.conformance.taggers import ODD
 
 
 class ParserConformance:

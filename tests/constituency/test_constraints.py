@@ -168,8 +168,6 @@ def test_partial_trees_leave_out_what_cleaning_removes(model: ConstituencyModel)
     assert obeys(parse.tree, PhraseConstraints([(0, 2, "NP"), (2, 4, "S")], (), dict(enumerate("AABC"))))
 
 
-# Trees that are completed
-
 KNOWN = [PhraseConstraints(), PhraseConstraints([(0, 2)]), PhraseConstraints(forbidden=[(0, 2)], tags={1: "A"})]
 
 

@@ -111,8 +111,6 @@ def test_trees_of_any_depth_are_copied_compared_cleaned_and_converted() -> None:
     assert make_phrase(found.trees, found.symbols, list(tree.words())) == tree
 
 
-# Heads of phrases, by the table and without it
-
 PUNCTUATION = st.sampled_from([",", ".", "``", "-LRB-", ":"])
 CHILDREN = st.lists(st.sampled_from(["sn", "S.F.C", "grup.nom.ms", "noun", "$"]) | PUNCTUATION, min_size=1, max_size=7)
 

@@ -85,8 +85,6 @@ def test_a_small_compressed_file_is_not_expanded_without_bound(monkeypatch: pyte
     assert decode_all([short], "a.mrg.gz").count("dogs") == 40_000
 
 
-# Tables of separated values
-
 CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
 
 

@@ -114,9 +114,6 @@ def test_truncated_moments_are_those_of_fewer_states(states: list[int]) -> None:
     same_moments(found, wanted, atol=1e-10)
 
 
-# Operators from moments, against the formulas of slide 25
-
-
 def estimated(
     skeletal: SkeletalTrees, seed: int, smoothing: float | None
 ) -> tuple[ObservableOperators, np.ndarray, np.ndarray]:

@@ -220,9 +220,6 @@ def read_setting(declared: Any, value: Any) -> Any:
     return read(holder(declared), {}, {"x": value}).x
 
 
-# Single arrays and settings
-
-
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -147,9 +147,6 @@ def test_nothing_underflows() -> None:
     np.testing.assert_allclose(found.sentence, log[149], rtol=1e-9)
 
 
-# Grammars over words
-
-
 @pytest.fixture(scope="module")
 def grammar() -> Grammar:
     options = replace(OPTIONS, estimator=EstimatorOptions("clusters-em", n_states=2), threshold=0.0)

@@ -105,9 +105,6 @@ def test_sums_of_tables_have_the_rules_of_both(some: list[tuple], others: list[t
     same_numbers(numbers_of(theirs), second)
 
 
-# Packed operators and choices of rules, against dense arrays
-
-
 def random_model(trees: list[tuple], seed: int) -> Lpcfg:
     return random_numbers(np.random.default_rng(seed), STATES, rules_of(trees))
 

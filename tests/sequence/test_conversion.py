@@ -49,8 +49,6 @@ def test_a_part_is_the_sequences_that_are_marked(pairs: Rows, marks: int) -> Non
         np.testing.assert_array_equal(getattr(part, name), getattr(expected, name))
 
 
-# Alphabets
-
 names: st.SearchStrategy[Hashable] = st.one_of(
     st.none(),
     st.integers(),

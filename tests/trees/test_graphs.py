@@ -129,9 +129,6 @@ def test_nodes_of_an_s_tree_are_part_of_the_node_that_is_theirs(plant: Plant, ra
         assert x < 0 or graph.nodes[node].get("observation") == read.terminals[x]
 
 
-# Graphs that are no trees
-
-
 def tree(*edges: tuple[str, str], order: dict[str, Any] | None = None, **changed: dict[str, Any]) -> nx.DiGraph:
     """r → a, b; a → c, d, with more edges, orders of the edges to some nodes, and changed attributes of nodes."""
     graph = nx.DiGraph([("r", "a"), ("r", "b"), ("a", "c"), ("a", "d"), *edges])
