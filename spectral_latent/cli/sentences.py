@@ -128,8 +128,7 @@ def read_sentences(files: Sequence[str], form: Format | None, tokenisation: Toke
     Without a format, the names of files or their first lines show it; of a pipe, the lines that come at first.  The
     tokenisation divides raw text, and recognises raw text among lines that should be tokenised, of which there is a
     message."""
-    given = [_read_file(file, form, tokenisation) for file in files]
-    return _joined(given) if len(given) > 1 else given[0]
+    return _joined([_read_file(file, form, tokenisation) for file in files])
 
 
 def _joined(given: Sequence[Input]) -> Input:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import chain, islice, pairwise
@@ -258,29 +258,24 @@ class _Leaf(NamedTuple):
     removed: str = ""
 
 
-class _Leaves(dict[str, _Leaf]):
-    """What becomes of each leaf, which stays as it stands without markup; it is decided once, and made once."""
-
-    def __init__(self, markup: Markup | None, keeps_empty: bool) -> None:
-        super().__init__()
-        self.metadata = _METADATA if markup is not None and markup.is_historical else frozenset[str]()
-        self._markup = markup
-        self._keeps_empty = keeps_empty
-
-    def __missing__(self, leaf: str) -> _Leaf:
-        token = _TOKEN.fullmatch(leaf)
-        assert token
-        tag, word = token[1], token[2]
-        if len(self) == _MOST_LEAVES:
-            self.clear()
-        found = _Leaf(_leaf(tag, word)) if self._markup is None else self._markup.leaf(tag, word, self._keeps_empty)
-        return self.setdefault(leaf, found)
+_Leaves = tuple[Callable[[str], _Leaf], frozenset[str]]  # what becomes of a leaf; labels of nodes that are dropped
 
 
 @lru_cache(8)
 def _known_leaves(markup: Markup | None = None, keeps_empty: bool = True) -> _Leaves:
-    """Return the leaves that texts of this markup share: most leaves of a treebank occur many times."""
-    return _Leaves(markup, keeps_empty)
+    """Make the function that decides what becomes of leaves, which stay as they stand without markup.
+
+    It is shared by texts of this markup, because most leaves of a treebank occur many times."""
+
+    @lru_cache(_MOST_LEAVES)
+    def leaf_of(leaf: str) -> _Leaf:
+        """Decide what becomes of a leaf."""
+        token = _TOKEN.fullmatch(leaf)
+        assert token
+        tag, word = token[1], token[2]
+        return _Leaf(_leaf(tag, word)) if markup is None else markup.leaf(tag, word, keeps_empty)
+
+    return leaf_of, _METADATA if markup is not None and markup.is_historical else frozenset()
 
 
 def _trees_of(text: str, start: int, end: int, leaves: _Leaves) -> Iterator[_Tree]:
@@ -291,13 +286,14 @@ def _trees_of(text: str, start: int, end: int, leaves: _Leaves) -> Iterator[_Tre
     begin = start  # the index where the outermost constituent begins
     changes = Changes()
     phrase: Phrase | None
+    leaf_of, metadata = leaves
     for token in _TOKEN.finditer(text, start, end):
         kind = token.lastindex
         if not labels:
             begin = token.start()
             changes = Changes()
         if kind == _TAGGED:
-            phrase, changed, removed = leaves[token[0]]
+            phrase, changed, removed = leaf_of(token[0])
             for change in changed:
                 changes.counts[change] += 1
             if removed:
@@ -314,7 +310,7 @@ def _trees_of(text: str, start: int, end: int, leaves: _Leaves) -> Iterator[_Tre
             children = families.pop()
             loss = losses.pop()
             phrase = None
-            if label in leaves.metadata:
+            if label in metadata:
                 changes.counts[_NODES] += 1
                 loss = _METADATA_PART
             elif children:
