@@ -35,7 +35,6 @@ __all__ = [
     "Below",
     "Bound",
     "Count",
-    "Limit",
     "Options",
     "ShortRepr",
     "accept",
@@ -56,33 +55,25 @@ _Options = TypeVar("_Options", bound="Options")
 _KINDS = {str: "a string", int: "an integer", float: "a finite number", bool: "True or False", NoneType: "None"}
 
 
-class Limit(ABC):
-    """Base of what a declaration demands of a value beyond its type; `str` describes it for messages."""
-
-    @abstractmethod
-    def accepts(self, value: Any) -> Any:
-        """Tell whether a value is within the limit; for an array (...), with one truth value or one for each number.
-
-        value: a number, a list of names, or an array."""
-
-
 @dataclass(frozen=True)
-class Bound(Limit):
-    """Accept numbers on one side of a bound.
+class Bound:
+    """A limit of numbers on one side of a bound; other limits are functions, which also have a `meaning`.
 
-    meaning: what stands before the bound in messages.
+    words: what stands before the bound in messages.
     compare: tells whether a number is on the right side, given the number and the bound."""
 
-    meaning: str
+    words: str
     compare: Callable[[Any, Any], Any]
     bound: float
 
-    def accepts(self, value: Any) -> Any:
+    def __call__(self, value: Any) -> Any:
         """Tell whether a number is in the range; for an array (...), whether each of its numbers is."""
         return self.compare(value, self.bound)
 
-    def __str__(self) -> str:
-        return f"{self.meaning} {self.bound:g}"
+    @property
+    def meaning(self) -> str:
+        """What messages say of numbers in the range."""
+        return f"{self.words} {self.bound:g}"
 
 
 AtLeast = partial(Bound, "of at least", operator.ge)
@@ -209,7 +200,7 @@ def accept(value: Any, declared: Any, other: Callable[[Any, Any], Any] = _instan
     parts = get_args(declared)
     if kind is Annotated:
         made = accept(value, parts[0], other)
-        if all(np.all(limit.accepts(made)) for limit in parts[1:] if isinstance(limit, Limit)):
+        if all(np.all(mark(made)) for mark in parts[1:] if hasattr(mark, "meaning")):
             return made
     elif kind in (Union, UnionType):
         wanted = next(part for part in parts if part is not NoneType)
@@ -264,7 +255,7 @@ def describe(declared: Any) -> str:
     kind = get_origin(declared) or declared
     parts = get_args(declared)
     if kind is Annotated:
-        limits = [str(limit) for limit in parts[1:] if isinstance(limit, Limit)]
+        limits = [mark.meaning for mark in parts[1:] if hasattr(mark, "meaning")]
         return f"{describe(parts[0])} {' and '.join(limits)}".strip()
     if kind in (Union, UnionType):
         return " or ".join(describe(part) for part in parts)

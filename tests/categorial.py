@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from spectral_latent.estimation import TreeReader, read_treebanks
-from spectral_latent.files import Distinct
+from spectral_latent.files import are_distinct
 from spectral_latent.grammar import Charts, GrammarOptions, LatentGrammar, prepare_grammar, spelling_of
 from spectral_latent.grammar.parser import Parser
 from spectral_latent.lexicon import Lexicon, WordCounts
@@ -47,7 +47,7 @@ class CategorialGrammar(LatentGrammar[str, GrammarOptions, Sequence[str], Known,
     """A member: which derivations may words have, and which derivations have given trees?"""
 
     options: GrammarOptions
-    symbols: Annotated[list[str], Distinct()]  # the categories
+    symbols: Annotated[list[str], are_distinct]  # the categories
 
     @staticmethod
     def tag_of(symbol: str) -> str:

@@ -163,7 +163,7 @@ def test_no_room_names_the_packages_that_are_found_by_entry_points() -> None:
 
 
 N_VERBS = 29
-N_TYPES = 332
+N_TYPES = 323
 N_FILES = 193
 LINES: dict[str, tuple[int, int]] = {
     "spectral_latent": (71, 6),
@@ -171,13 +171,13 @@ LINES: dict[str, tuple[int, int]] = {
     "_numba": (247, 43),  # all that needs numba; parts that are other functions, and are not optimised alone
     "_compiled": (195, 48),  # short inputs that Python runs by itself, with NumPy in the place of some loops
     "_names": (54, 10),  # names in messages; imports of names when they are used, which packages list by module
-    "_options": (224, 59),  # settings of older files that are gone
+    "_options": (218, 56),  # settings of older files that are gone
     "_threads": (76, 15),  # trees and models are made without searches for garbage, which took as long as making trees
     "_scipy": (11, 1),
     "trees": (696, 279),  # and the joining of forests, which left grammar and dependency
     "operators": (638, 304),  # tensors grouped by shape, in the place of rule by rule; numbers scaled at once
     "ready": (69, 23),  # what each model is good and bad at, with figures
-    "files": (1223, 375),  # settings that are gone; numbers of two bytes stay; alike vectors of words are shared
+    "files": (1215, 361),  # settings that are gone; numbers of two bytes stay; alike vectors of words are shared
     "inference": (1691, 508),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
     "estimation": (2380, 815),  # ends of starts; how many trees would show more states; priors of rules without a loop
     "drawing": (134, 45),
@@ -193,11 +193,11 @@ LINES: dict[str, tuple[int, int]] = {
     "anchors": (520, 187),
     "dependency": (1930, 504),  # exports for packages on top; batches without searches for garbage
     "graphs": (307, 102),
-    "corpora": (1942, 517),  # tables of separated values, raw text of CoNLL-U from dependency; difflib comes on use
+    "corpora": (1936, 517),  # tables of separated values, raw text of CoNLL-U from dependency; difflib comes on use
     "reranking": (1011, 374),  # readers and writers of n-best lists came from corpora
     "evaluation": (831, 289),
     "kinds": (103, 33),  # kinds that other packages add, which are found by entry points
-    "cli": (2794, 464),  # exports for packages on top, training of kinds that they add, facts of ready models
+    "cli": (2793, 464),  # exports for packages on top, training of kinds that they add, facts of ready models
     "__main__": (4, 1),
     "spectral_latent_annotate": (1598, 428),  # names imported on use; several files to suggest from
     "spectral_latent_nltk": (755, 345),  # conversions of the objects of NLTK came from corpora

@@ -134,13 +134,13 @@ def accepted(field: Field) -> st.SearchStrategy[Any]:
         return objects(field.kind)
     if field.kind is bool:
         return st.booleans()
-    least = next((limit for limit in field.limits if limit.accepts(math.inf)), None)
-    most = next((limit for limit in field.limits if limit.accepts(-math.inf)), None)
+    least = next((limit for limit in field.limits if limit(math.inf)), None)
+    most = next((limit for limit in field.limits if limit(-math.inf)), None)
     low = None if least is None else least.bound
     high = None if most is None else most.bound
     if field.kind is int:
         return st.integers(low, 2**63 - 1 if high is None else high)
-    is_open = [limit is not None and not limit.accepts(limit.bound) for limit in (least, most)]
+    is_open = [limit is not None and not limit(limit.bound) for limit in (least, most)]
     ends = {"exclude_min": is_open[0], "exclude_max": is_open[1]}
     return st.floats(low, high, allow_nan=False, allow_infinity=False, **ends)
 
@@ -200,8 +200,8 @@ def refused(field: Field) -> list[Any]:
     wrong += [4.0, 0.5, np.float64(4.0)] if field.kind is int else [10**400]
     for limit in field.limits:
         less, more = (limit.bound - 1, limit.bound + 1) if field.kind is int else neighbours(limit.bound)
-        wrong += [less, -(10**12)] if limit.accepts(math.inf) else [more, 10**12]
-        wrong += [] if limit.accepts(limit.bound) else [limit.bound]
+        wrong += [less, -(10**12)] if limit(math.inf) else [more, 10**12]
+        wrong += [] if limit(limit.bound) else [limit.bound]
     return wrong
 
 
@@ -254,8 +254,8 @@ def test_the_command_accepts_what_options_accept(
         assert tuple(given.choices) == get_args(field.kind)
     else:
         assert isinstance(given, click.IntRange)
-        least = [limit.bound for limit in field.limits if limit.meaning == "of at least"]
-        most = [limit.bound for limit in field.limits if limit.meaning == "of at most"]
+        least = [limit.bound for limit in field.limits if limit.words == "of at least"]
+        most = [limit.bound for limit in field.limits if limit.words == "of at most"]
         assert (least, most or [None]) == ([given.min], [given.max])
 
 
@@ -302,9 +302,9 @@ def other_values(field: Field, value: Any) -> list[Any]:
     if field.kind not in NUMBERS:
         return [other for other in get_args(field.kind) if other != value]
     near = field.kind(value or 0)
-    least = [limit.bound for limit in field.limits if limit.meaning == "of at least"]
+    least = [limit.bound for limit in field.limits if limit.words == "of at least"]
     tried = (*least, 2 * near + 1) if field.kind is int else (near / 10 + 1e-6, 10 * near + 0.3, near / 2 + 0.4)
-    return [other for other in tried if other != value and all(limit.accepts(other) for limit in field.limits)]
+    return [other for other in tried if other != value and all(limit(other) for limit in field.limits)]
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

@@ -15,7 +15,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Annotated
 
-from spectral_latent.files import Axes, Distinct, Index, OneLine, Text
+from spectral_latent.files import TEXT, Axes, Index, are_distinct, are_one_line
 from spectral_latent.trees import IntArray, Vocabulary
 
 _LONGEST = 7  # the number of last letters in the longest ending
@@ -30,7 +30,7 @@ _SCRIPT = re.compile(f"={_CUT}{_LETTERS}|[ls]{_CUT}[0-9]+{_CUT}{_LETTERS}{_CUT}[
 def _is_script(text: str) -> bool:
     """Tell whether a text is an edit script, of up to 200 characters and without line breaks."""
     is_short = len(text) <= _LONGEST_SCRIPT
-    return is_short and bool(_SCRIPT.fullmatch(text)) and OneLine().accepts(text.split(_CUT))
+    return is_short and bool(_SCRIPT.fullmatch(text)) and are_one_line(text.split(_CUT))
 
 
 def _script_of(word: str, lemma: str) -> str:
@@ -71,9 +71,9 @@ class Lemmatiser:
     script: (P,) the number of the script of each key.
     Raises ValueError if a script is none."""
 
-    keys: Annotated[Vocabulary[str], Axes("P"), Text()]
+    keys: Annotated[Vocabulary[str], Axes("P"), TEXT]
     script: Annotated[IntArray, Axes("P"), Index("S")]
-    scripts: Annotated[list[str], Axes("S"), Distinct()]
+    scripts: Annotated[list[str], Axes("S"), are_distinct]
 
     def __post_init__(self) -> None:
         if wrong := [script for script in self.scripts if not _is_script(script)]:

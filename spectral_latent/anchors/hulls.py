@@ -32,7 +32,7 @@ import scipy
 from spectral_latent._compiled import TINY
 from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.estimation.svd import truncated_svd
-from spectral_latent.files import Axes, Text
+from spectral_latent.files import TEXT, Axes
 from spectral_latent.model import check_sentences
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.trees import FloatArray, Vocabulary
@@ -149,7 +149,7 @@ class Spelling:
     weights: (s, d) the weights of the features.
     Raises ValueError if the first features are others."""
 
-    features: Annotated[Vocabulary[str], Text()]
+    features: Annotated[Vocabulary[str], TEXT]
     mean: Annotated[FloatArray, Axes("d")]
     weights: Annotated[FloatArray, Axes("s", "d")]
 

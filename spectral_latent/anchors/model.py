@@ -21,7 +21,7 @@ from spectral_latent.anchors.hulls import (
 )
 from spectral_latent.anchors.training import choose_anchors, count_bigrams, find_mixtures, maximise_likelihood
 from spectral_latent.estimation import EstimationError, Listener, silent
-from spectral_latent.files import Axes, Distinct, Index, OneLine, Shares, StoredModel, Text, plain
+from spectral_latent.files import TEXT, Axes, Index, StoredModel, are_distinct, are_one_line, plain, sum_to_one
 from spectral_latent.model import check_kind, check_labels, check_sentences, check_words
 from spectral_latent.sequence.baum_welch import state_posteriors
 from spectral_latent.sequence.conversion import Sequences
@@ -69,14 +69,14 @@ class AnchorHMM(Tagger, StoredModel):
     kind: ClassVar[str] = "anchors"
 
     options: AnchorOptions
-    words: Annotated[list[str], Text(), Axes("n"), Distinct()]
-    anchor_types: Annotated[IntArray, Axes("m"), Index("n"), Distinct()]
+    words: Annotated[list[str], TEXT, Axes("n"), are_distinct]
+    anchor_types: Annotated[IntArray, Axes("m"), Index("n"), are_distinct]
     anchor_points: Annotated[FloatArray, Axes("m", "d")]
-    state_prior: Annotated[FloatArray, Axes("m"), Above(0.0), Shares()]
+    state_prior: Annotated[FloatArray, Axes("m"), Above(0.0), sum_to_one]
     hidden: HiddenMarkov
     spelling: Spelling
     tokens: Annotated[float, Above(0.0)]
-    labels: Annotated[tuple[Hashable, ...] | None, OneLine()] = None
+    labels: Annotated[tuple[Hashable, ...] | None, are_one_line] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -33,7 +33,7 @@ from spectral_latent.constituency.conversion import PhraseSymbol, make_phrase
 from spectral_latent.constituency.forests import DerivationBuilder, PhraseColumns
 from spectral_latent.constituency.options import ConstituencyOptions, SpanOptions
 from spectral_latent.constituency.tree import ChainLabels, LabelledParts, Phrase
-from spectral_latent.files import CompactOperators, Distinct, OneLine
+from spectral_latent.files import CompactOperators, are_distinct, are_one_line
 from spectral_latent.grammar import Charts, GrammarOptions, LatentGrammar, Permits, SentenceGrammar, SpanForest
 from spectral_latent.inference import mean_inside_vectors
 from spectral_latent.inference.inside_outside import trusted_posteriors
@@ -177,7 +177,7 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
     """A latent PCFG of phrases."""
 
     options: ConstituencyOptions
-    symbols: Annotated[list[PhraseSymbol], Distinct(), OneLine()]
+    symbols: Annotated[list[PhraseSymbol], are_distinct, are_one_line]
 
     @property
     def sizes(self) -> str:

@@ -263,9 +263,7 @@ _Leaves = tuple[Callable[[str], _Leaf], frozenset[str]]  # what becomes of a lea
 
 @lru_cache(8)
 def _known_leaves(markup: Markup | None = None, keeps_empty: bool = True) -> _Leaves:
-    """Make the function that decides what becomes of leaves, which stay as they stand without markup.
-
-    It is shared by texts of this markup, because most leaves of a treebank occur many times."""
+    """Make the function that decides what becomes of leaves, and remembers the many that occur often."""
 
     @lru_cache(_MOST_LEAVES)
     def leaf_of(leaf: str) -> _Leaf:

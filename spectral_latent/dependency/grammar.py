@@ -15,7 +15,7 @@ from spectral_latent.dependency.conversion import HeadSymbol, convert_trees, mar
 from spectral_latent.dependency.decoding import ArcForest, ArcPosteriors, compute_arc_posteriors, split_by_heads
 from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.tree import BLANK, DependencySentence
-from spectral_latent.files import Distinct, OneLine
+from spectral_latent.files import are_distinct, are_one_line
 from spectral_latent.grammar import Charts, LatentGrammar, SentenceGrammar
 from spectral_latent.model.parts import Found, Parts, WeighedForest
 from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees, Vocabulary
@@ -50,7 +50,7 @@ class DependencyGrammar(
     """A latent grammar of dependency trees, whose symbols are heads with the side of the child above them."""
 
     options: DependencyOptions
-    symbols: Annotated[list[HeadSymbol], Distinct(), OneLine()]
+    symbols: Annotated[list[HeadSymbol], are_distinct, are_one_line]
 
     @staticmethod
     def tag_of(symbol: HeadSymbol) -> str:

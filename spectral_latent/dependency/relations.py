@@ -32,7 +32,7 @@ from spectral_latent._options import AtLeast
 from spectral_latent.dependency.arcs import ArcEvidence, arc_columns, arcs_of
 from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.tree import BLANK, DependencySentence
-from spectral_latent.files import Axes, Distinct, OneLine, Sorted, Text
+from spectral_latent.files import TEXT, Axes, are_distinct, are_one_line, are_sorted
 from spectral_latent.lexicon.buckets import N_BUCKETS, Templates, hash_features, list_names
 from spectral_latent.lexicon.choices import ChoiceModel, Choices, learn
 from spectral_latent.model.parts import Parts
@@ -125,9 +125,9 @@ class RelationModel(ChoiceModel):
     n_buckets: ClassVar[int] = _BUCKETS
 
     weights: Annotated[FloatArray, Axes(_BUCKETS)]
-    names: Annotated[list[str], Axes("K"), Distinct(), OneLine()]
-    tags: Annotated[Vocabulary[str], Text()]
-    ends: Annotated[IntArray, Axes("F", 3), Sorted(), AtLeast(0)]
+    names: Annotated[list[str], Axes("K"), are_distinct, are_one_line]
+    tags: Annotated[Vocabulary[str], TEXT]
+    ends: Annotated[IntArray, Axes("F", 3), are_sorted, AtLeast(0)]
     counts: Annotated[FloatArray, Axes("F", "K"), AtLeast(0.0)]
 
     def __post_init__(self) -> None:

@@ -14,13 +14,13 @@ when it is read: `Annotated[IntArray, Axes("n"), Index("S")]`.
 | beside a type | meaning |
 | --- | --- |
 | `AtLeast`, `Above`, `AtMost`, `Below` | limits of each number, or of each name, as in `Options` |
-| `Distinct`, `Sorted`, `Shares` | limits of an array as a whole; the first one of a list, too |
-| `OneLine` | names that cannot add lines or columns to a table; checked when a file is written, too |
-| `Probabilities` | operators whose numbers are a distribution over the rules of a symbol, in each of its states |
+| `are_distinct`, `are_sorted`, `sum_to_one` | limits of an array as a whole; the first one of a list, too |
+| `are_one_line` | names that cannot add lines or columns to a table; checked when a file is written, too |
+| `are_probabilities` | operators whose numbers are a distribution over the rules of a symbol, in each of its states |
 | `Axes("S", "m", 2)` | the lengths of axes; a letter is the same length in all fields of an object |
 | `Index("S")` | each number is at least 0, and below the length of an axis |
-| `Text()` | a file has the strings as one compressed array, not as JSON |
-| `Small()` | the array comes in the smaller type in which a file has it, and without a check of its numbers |
+| `TEXT` | a file has the strings as one compressed array, not as JSON |
+| `SMALL` | the array comes in the smaller type in which a file has it, and without a check of its numbers |
 | `Given("features.names")` | a file does not have the field: it is a field of the object that holds this one |
 
 Fields that the class itself computes (`init=False`), or that are marked as `Given`, are not stored.  Conditions on
@@ -40,7 +40,7 @@ from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, Union, cast, 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import Limit, Options, accept, checked, field_types, without_alias
+from spectral_latent._options import Options, accept, checked, field_types, without_alias
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Vocabulary
 
@@ -48,6 +48,7 @@ _ROUNDING = 1e-6  # the largest rounding error of a sum of shares
 Contents: TypeAlias = tuple[Mapping[str, NDArray[Any]], dict[str, Any]]  # the arrays and the settings of a model
 _T = TypeVar("_T")
 _Other = TypeVar("_Other")
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")  # a tab, or what some reader takes for the end of a line
 _DEEPEST = 20  # the deepest nesting of a name
 
@@ -56,76 +57,53 @@ class UnknownKindError(LookupError):
     """An error for a model whose options have a class that is not imported, such as an estimator of the user's own."""
 
 
-class Distinct(Limit):
-    """Accept names or numbers that are all different."""
+def _limit(meaning: str) -> Callable[[_Function], _Function]:
+    """Make a decorator of functions that tell whether a value is within a limit; messages say its meaning."""
 
-    def accepts(self, value: Any) -> bool:
-        """Tell whether all values are different.
+    def decorate(function: _Function) -> _Function:
+        vars(function)["meaning"] = meaning
+        return function
 
-        value: names or numbers, as a list or as an array (n,)."""
-        return len(set(value.tolist() if isinstance(value, np.ndarray) else value)) == len(value)
-
-    def __str__(self) -> str:
-        return "without repetition"
+    return decorate
 
 
-class OneLine(Limit):
-    """Accept names without tabs and line breaks, which would add columns and lines to a table."""
-
-    def accepts(self, value: Any) -> bool:
-        """Tell whether no string has a tab or a line break.
-
-        value: a name, or names in lists and tuples."""
-        if isinstance(value, str):
-            return not _BREAKS.search(value)
-        return all(map(self.accepts, value)) if isinstance(value, tuple | list) else True
-
-    def __str__(self) -> str:
-        return "without tabs and line breaks"
+@_limit("without repetition")
+def are_distinct(value: Any) -> bool:
+    """Tell whether names or numbers, in a list or in an array (n,), are all different."""
+    return len(set(value.tolist() if isinstance(value, np.ndarray) else value)) == len(value)
 
 
-class Sorted(Limit):
-    """Accept numbers (n,) that never fall, or rows (n, k) in lexicographic order without repetition."""
-
-    def accepts(self, value: NDArray[Any]) -> bool:
-        """Tell whether the numbers or the rows are in order.
-
-        value: (n,) numbers or (n, k) rows."""
-        step = np.diff(value, axis=0)
-        if step.ndim == 1:
-            return bool((step >= 0).all())
-        # Compare each row with the row before, from the last column to the first; equal rows are out of order.
-        rises = np.zeros(len(step), dtype=np.bool_)
-        for column in reversed(step.T):
-            rises = (column > 0) | ((column == 0) & rises)
-        return bool(rises.all())
-
-    def __str__(self) -> str:
-        return "in order"
+@_limit("without tabs and line breaks")
+def are_one_line(value: Any) -> bool:
+    """Tell whether a name, or names in lists and tuples, have no tabs and line breaks, which would break a table."""
+    if isinstance(value, str):
+        return not _BREAKS.search(value)
+    return all(map(are_one_line, value)) if isinstance(value, tuple | list) else True
 
 
-class Shares(Limit):
-    """Accept numbers (..., n) that are not negative, and sum to one along the last axis."""
+@_limit("in order")
+def are_sorted(value: NDArray[Any]) -> bool:
+    """Tell whether numbers (n,) never fall, or rows (n, k) are in lexicographic order without repetition."""
+    step = np.diff(value, axis=0)
+    if step.ndim == 1:
+        return bool((step >= 0).all())
+    # Compare each row with the row before, from the last column to the first; equal rows are out of order.
+    rises = np.zeros(len(step), dtype=np.bool_)
+    for column in reversed(step.T):
+        rises = (column > 0) | ((column == 0) & rises)
+    return bool(rises.all())
 
-    def accepts(self, value: NDArray[Any]) -> bool:
-        """Tell whether every row is non-negative and sums to one.
 
-        value: (..., n) the numbers."""
-        return bool((value >= 0.0).all() and (np.abs(value.sum(axis=-1) - 1.0) <= _ROUNDING).all())
-
-    def __str__(self) -> str:
-        return "shares that sum to one"
+@_limit("shares that sum to one")
+def sum_to_one(value: NDArray[Any]) -> bool:
+    """Tell whether numbers (..., n) are not negative, and sum to one along the last axis."""
+    return bool((value >= 0.0).all() and (np.abs(value.sum(axis=-1) - 1.0) <= _ROUNDING).all())
 
 
-class Probabilities(Limit):
-    """Accept operators whose numbers are probabilities; a file's sums are checked when it is read."""
-
-    def accepts(self, value: ObservableOperators) -> bool:
-        """Tell whether operators say that they are probabilities."""
-        return value.probabilities
-
-    def __str__(self) -> str:
-        return "probabilities"
+@_limit("probabilities")
+def are_probabilities(value: ObservableOperators) -> bool:
+    """Tell whether operators say that they are probabilities; a file's sums are checked when it is read."""
+    return value.probabilities
 
 
 class Axes:
@@ -142,12 +120,11 @@ class Index:
     axis: str
 
 
-class Text:
-    """Store a list of strings as one compressed array."""
+TEXT = object()
+"""Marks a list of strings that is stored as one compressed array."""
 
-
-class Small:
-    """Take the numbers of an array as a file has them: often in two bytes each, and not checked."""
+SMALL = object()
+"""Marks an array whose numbers are taken as a file has them: often in two bytes each, and not checked."""
 
 
 @dataclass(frozen=True)
@@ -267,7 +244,7 @@ def _write(stored: Any, prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[st
             continue
         if field.is_array:
             arrays |= {} if value is None else {at: value}
-        elif field.find(Text):
+        elif TEXT in field.markers:
             names = list(value)
             arrays[f"{at}.text"] = np.frombuffer("".join(names).encode("utf-8", "surrogatepass"), dtype=np.uint8)
             arrays[f"{at}.lengths"] = np.fromiter(map(len, names), dtype=np.int64)
@@ -276,8 +253,8 @@ def _write(stored: Any, prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[st
         elif isinstance(value, tuple) and value and is_dataclass(value[0]) and _is_record(type(value[0])):
             settings[field.name] = [_write(part, f"{at}.{number}.", arrays) for number, part in enumerate(value)]
         else:
-            if (limit := field.find(OneLine)) and not limit.accepts(value):
-                raise ValueError(f"{at} cannot be saved: names must be {limit}")
+            if are_one_line in field.markers and not are_one_line(value):
+                raise ValueError(f"{at} cannot be saved: names must be without tabs and line breaks")
             settings[field.name] = plain(value)
     return settings
 
@@ -374,11 +351,11 @@ class _Reader(NamedTuple):
             at = prefix + field.name
             if field.is_array:
                 is_absent = field.is_optional and at not in self.arrays
-                is_small = field.find(Small) is not None
+                is_small = SMALL in field.markers
                 array = None if is_absent else self.array(at, field.dtype, field.axes, sizes, is_small=is_small)
                 values[field.name] = array
                 continue
-            if field.find(Text):
+            if TEXT in field.markers:
                 if f"{at}.text" not in self.arrays and field.name in getattr(cls, "later", ()):
                     continue
                 values[field.name] = _plain_value(field, at, self.names(at), sizes)
@@ -450,8 +427,9 @@ def _shape_fault(array: NDArray[Any], dtype: Any, shape: tuple[int | None, ...])
 def _check_limits(field: _Field, prefix: str, value: Any, sizes: Mapping[str, int]) -> None:
     """Raise ValueError if an array or an object is not within the limits of its field."""
     for mark in field.markers:
-        if isinstance(mark, Limit) and not np.all(mark.accepts(value)):
-            raise ValueError(f"the {'array' if field.is_array else 'object'} {prefix}{field.name} must be {mark}")
+        if hasattr(mark, "meaning") and not np.all(mark(value)):
+            kind = "array" if field.is_array else "object"
+            raise ValueError(f"the {kind} {prefix}{field.name} must be {mark.meaning}")
         if isinstance(mark, Index) and value.size and not 0 <= value.min() <= value.max() < sizes[mark.axis]:
             raise ValueError(f"the array {prefix}{field.name} must be of at least 0 and below {sizes[mark.axis]}")
 

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from spectral_latent._compiled import read_only
 from spectral_latent._options import AtLeast
-from spectral_latent.files.codec import Axes, Index, Shares, Small, Sorted, array_fault, register
+from spectral_latent.files.codec import SMALL, Axes, Index, are_sorted, array_fault, register, sum_to_one
 from spectral_latent.operators import ObservableOperators, Tensors
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary
 
@@ -288,16 +288,16 @@ class _Arrays:
     probabilities: bool
     states: Annotated[IntArray, Axes("S"), AtLeast(1)]
     root: Annotated[FloatArray, Axes("S", "M")]
-    leaf_rules: Annotated[IntArray, Axes("L", 2), AtLeast(0), Sorted()]
-    unary_rules: Annotated[IntArray, Axes("U", 2), Index("S"), Sorted()]
-    binary_rules: Annotated[IntArray, Axes("B", 3), Index("S"), Sorted()]
+    leaf_rules: Annotated[IntArray, Axes("L", 2), AtLeast(0), are_sorted]
+    unary_rules: Annotated[IntArray, Axes("U", 2), Index("S"), are_sorted]
+    binary_rules: Annotated[IntArray, Axes("B", 3), Index("S"), are_sorted]
     unary: Annotated[FloatArray, Axes("U", "M", "M")]
     terms: Annotated[IntArray, Axes("B"), AtLeast(0)]
     data_factor: Annotated[FloatArray, Axes("P")]
-    data_share: Annotated[FloatArray, Axes("N"), Small()]
+    data_share: Annotated[FloatArray, Axes("N"), SMALL]
     leaf_factor: Annotated[FloatArray, Axes("L"), AtLeast(0.0)]
     leaf_vector: Annotated[IntArray, Axes("L"), Index("L")]
-    leaf_share: Annotated[FloatArray, Axes("V"), Small()]
+    leaf_share: Annotated[FloatArray, Axes("V"), SMALL]
     singular_values: Annotated[FloatArray, Axes("S", "K"), AtLeast(0.0)] | None = None
 
     @staticmethod
@@ -369,7 +369,7 @@ class _Arrays:
 
     def _check_distributions(self, compact: CompactOperators, symbol: IntArray) -> None:
         """Raise ValueError unless roots and rules are distributions, given the symbols of vectors, (V,)."""
-        if not Shares().accepts(self.root.ravel()):
+        if not sum_to_one(self.root.ravel()):
             raise ValueError("the roots do not sum to one")
         # Leaf rules that share a vector add up to the vector times the sum of their factors.
         times = np.bincount(self.leaf_vector, self.leaf_factor, minlength=len(symbol))

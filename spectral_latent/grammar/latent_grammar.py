@@ -17,7 +17,7 @@ import numpy as np
 from spectral_latent._compiled import check_column, check_range
 from spectral_latent._options import Above, AtMost, counted
 from spectral_latent.estimation import Listener, Priors, Treebank, estimate, reestimate, relative_frequencies, silent
-from spectral_latent.files import Axes, CompactOperators, Distinct, OneLine, Probabilities, round_operators
+from spectral_latent.files import Axes, CompactOperators, are_distinct, are_one_line, are_probabilities, round_operators
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, Neighbours, OutsideEstimates, Permits
 from spectral_latent.grammar._inside_chart import LimitError
 from spectral_latent.grammar.forests import Charts, SentenceGrammar, SpanForest, prune_chart
@@ -59,11 +59,11 @@ class LatentGrammar(
 
     options: OptionsKind
     symbols: list[SymbolKind]
-    tags: Annotated[list[str], Distinct(), OneLine()]
+    tags: Annotated[list[str], are_distinct, are_one_line]
     lexicon: Lexicon
     seen: Annotated[BoolArray, Axes("B")]
     prior: Annotated[FloatArray, Axes("S"), Above(0.0), AtMost(1.0)]
-    coarse: Annotated[ObservableOperators, Probabilities()]
+    coarse: Annotated[ObservableOperators, are_probabilities]
     latent: CompactOperators
     objective: tuple[float, ...] = ()
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from spectral_latent._options import checked, counted
 from spectral_latent.estimation import Estimator, Listener, Spectral, estimate, read_treebanks, silent
-from spectral_latent.files import Axes, Distinct, plain
+from spectral_latent.files import Axes, are_distinct, plain
 from spectral_latent.graphs.training import Feature, GraphFormalism, place_of
 from spectral_latent.inference import ScaledVectors, edge_marginals, inside, outside, state_posteriors, total_weight
 from spectral_latent.inspection import NamedOperators
@@ -50,8 +50,8 @@ class GraphGrammar(Member["nx.DiGraph", "nx.DiGraph"]):
     objective: the objective of EM at the start and after each iteration; empty for an estimator without EM."""
 
     options: Estimator
-    symbols: Annotated[list[Symbol], Distinct()]
-    terminals: Annotated[list[Hashable], Distinct()]
+    symbols: Annotated[list[Symbol], are_distinct]
+    terminals: Annotated[list[Hashable], are_distinct]
     latent: ObservableOperators
     objective: tuple[float, ...] = ()
 

@@ -24,7 +24,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from spectral_latent._options import AtLeast, AtMost, Options
-from spectral_latent.files import CompactOperators, Distinct, Text
+from spectral_latent.files import TEXT, CompactOperators, are_distinct
 from spectral_latent.lexicon.spelling import (
     DEPTH,
     Signature,
@@ -81,7 +81,7 @@ class Lexicon:
     ([1, 3], ('x', 'ing'))
     """
 
-    words: Annotated[list[str], Text(), Distinct()]
+    words: Annotated[list[str], TEXT, are_distinct]
     spelling: SpellingModel | None = None
 
     def __post_init__(self) -> None:

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from spectral_latent import _scipy as scipy
 from spectral_latent._compiled import check_range
 from spectral_latent._options import Above, AtLeast, AtMost, Options
-from spectral_latent.files import Axes, Distinct, Given, Sorted, Text
+from spectral_latent.files import TEXT, Axes, Given, are_distinct, are_sorted
 from spectral_latent.lexicon.log_linear import log_linear_weights
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary, ranges
 
@@ -241,7 +241,7 @@ def _pieces(word: str, lower: str, opens: bool) -> list[str]:
 class _Shares(NamedTuple):
     """The shares P(a | x) of words that were seen, in the order of words."""
 
-    word: Annotated[IntArray, Axes("n"), AtLeast(0), Sorted()]
+    word: Annotated[IntArray, Axes("n"), AtLeast(0), are_sorted]
     symbol: Annotated[IntArray, Axes("n"), AtLeast(0)]
     share: Annotated[FloatArray, Axes("n"), Above(0.0), AtMost(1.0 + _TINY)]
 
@@ -394,8 +394,8 @@ class SpellingModel:
 
     words: Annotated[Sequence[str], Given("words")]
     shares: _Shares
-    names: Annotated[Vocabulary[str], Text()]
-    keys: Annotated[IntArray, Axes("F"), AtLeast(0), Sorted(), Distinct()]
+    names: Annotated[Vocabulary[str], TEXT]
+    keys: Annotated[IntArray, Axes("F"), AtLeast(0), are_sorted, are_distinct]
     weights: Annotated[NDArray[np.float32], Axes("F", "K")]
 
     def __post_init__(self) -> None:

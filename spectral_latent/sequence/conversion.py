@@ -27,7 +27,7 @@ import numpy as np
 
 from spectral_latent._compiled import check_column, check_starts
 from spectral_latent.estimation import Columns, EstimationError, FeatureColumns, LeafMoments, hash_columns
-from spectral_latent.files import Distinct
+from spectral_latent.files import are_distinct
 from spectral_latent.model import check_labels, check_words
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, SkeletalTrees, Vocabulary
 
@@ -279,7 +279,7 @@ class Alphabet:
     [1, 0, 2]
     """
 
-    known: Annotated[Sequence[Hashable], Distinct()]
+    known: Annotated[Sequence[Hashable], are_distinct]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "known", self._names.names)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Generic, Self, TypeVar
 import numpy as np
 
 from spectral_latent._options import Above, AtMost, counted
-from spectral_latent.files import Axes, Distinct, OneLine, Probabilities, round_operators
+from spectral_latent.files import Axes, are_distinct, are_one_line, are_probabilities, round_operators
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.lexicon import Lexicon, WordEncoder
 from spectral_latent.model import Member
@@ -37,10 +37,10 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
     objective: the objective of EM at the start and after each iteration; empty for an estimator without EM."""
 
     options: OptionsKind
-    tags: Annotated[list[Tag], Axes("K"), Distinct(), OneLine()]
+    tags: Annotated[list[Tag], Axes("K"), are_distinct, are_one_line]
     observations: Known
     prior: Annotated[FloatArray, Axes("K"), Above(0.0), AtMost(1.0)]
-    coarse: Annotated[ObservableOperators, Probabilities()]
+    coarse: Annotated[ObservableOperators, are_probabilities]
     latent: ObservableOperators
     objective: tuple[float, ...] = ()
 

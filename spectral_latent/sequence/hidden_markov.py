@@ -22,7 +22,7 @@ import numpy as np
 from spectral_latent._compiled import check_column
 from spectral_latent._options import AtLeast, AtMost
 from spectral_latent.estimation.starts import beyond
-from spectral_latent.files import Axes, Shares
+from spectral_latent.files import Axes, sum_to_one
 from spectral_latent.inference import n_best_derivations
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.sequence.conversion import Sequences
@@ -87,10 +87,10 @@ class HiddenMarkov:
     array([[[0.5]]])
     """
 
-    initial: Annotated[FloatArray, Axes("m"), Shares()]
-    transition: Annotated[FloatArray, Axes("m", "m"), Shares()]
+    initial: Annotated[FloatArray, Axes("m"), sum_to_one]
+    transition: Annotated[FloatArray, Axes("m", "m"), sum_to_one]
     stop: Annotated[FloatArray, Axes("m"), AtLeast(0.0), AtMost(1.0)]
-    emission: Annotated[FloatArray, Axes("m", "n"), Shares()]
+    emission: Annotated[FloatArray, Axes("m", "n"), sum_to_one]
 
     def __post_init__(self) -> None:
         m = np.size(self.initial)

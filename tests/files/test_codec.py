@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent._options import AtLeast, Options, check_fields
-from spectral_latent.files import Axes, Distinct, Given, Index, Shares, Sorted, Text, plain, read, write
+from spectral_latent.files import TEXT, Axes, Given, Index, are_distinct, are_sorted, plain, read, sum_to_one, write
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=5)  # surrogates and unassigned code points too
@@ -48,7 +48,7 @@ class Column(NamedTuple):
     """A part that takes the words of the whole."""
 
     words: Annotated[Sequence[str], Given("words")]
-    word: Annotated[IntArray, Axes("n"), AtLeast(0), Sorted()]
+    word: Annotated[IntArray, Axes("n"), AtLeast(0), are_sorted]
     share: Annotated[FloatArray, Axes("n")]
 
 
@@ -68,10 +68,10 @@ class Whole(Generic[Kind]):
     """A whole of parts of every kind."""
 
     options: Kind
-    words: Annotated[list[str], Text(), Axes("w"), Distinct()]
+    words: Annotated[list[str], TEXT, Axes("w"), are_distinct]
     names: Annotated[Vocabulary[Hashable], Axes("k")]
-    symbols: Annotated[list[Pair], Distinct()]
-    table: Annotated[FloatArray, Axes("k", "m", "m"), Shares()]
+    symbols: Annotated[list[Pair], are_distinct]
+    table: Annotated[FloatArray, Axes("k", "m", "m"), sum_to_one]
     place: Annotated[IntArray, Axes("m"), Index("w")]
     column: Column
     boxes: tuple[Box, ...] = ()
@@ -124,8 +124,8 @@ class Grown:
 
     later: ClassVar[tuple[str, ...]] = ("notes", "number")
 
-    words: Annotated[list[str], Text()]
-    notes: Annotated[list[str], Text()] = field(default_factory=list)
+    words: Annotated[list[str], TEXT]
+    notes: Annotated[list[str], TEXT] = field(default_factory=list)
     number: float = 0.5
 
 
@@ -234,7 +234,7 @@ def read_setting(declared: Any, value: Any) -> Any:
     ids=str,
 )
 def test_arrays_that_are_not_as_declared_are_refused(wrong: np.ndarray) -> None:
-    declared = holder(Annotated[FloatArray, Axes(None), AtLeast(0.0), Sorted()])
+    declared = holder(Annotated[FloatArray, Axes(None), AtLeast(0.0), are_sorted])
     assert read(declared, {"x": np.zeros(0)}, {}).x.shape == (0,)
     for arrays in ({"x": wrong}, {}):
         with pytest.raises(ValueError, match=r"^the array x "):
@@ -244,7 +244,7 @@ def test_arrays_that_are_not_as_declared_are_refused(wrong: np.ndarray) -> None:
 @given(st.lists(st.lists(st.integers(0, 2), min_size=2, max_size=2), max_size=4))
 def test_rows_are_in_order_if_each_is_greater_than_the_one_before(rows: list[list[int]]) -> None:
     expected = all(one < other for one, other in itertools.pairwise(rows))
-    assert Sorted().accepts(np.array(rows, dtype=np.int64).reshape(-1, 2)) == expected
+    assert are_sorted(np.array(rows, dtype=np.int64).reshape(-1, 2)) == expected
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_settings_of_the_declared_type_come_back(declared: Any, value: Any, expe
         (list[str], "abc"),
         (list[str], {"a": 1}),
         (list[str], ["a", None]),
-        (Annotated[list[str], Distinct()], ["a", "a"]),
+        (Annotated[list[str], are_distinct], ["a", "a"]),
         (tuple[Hashable, ...], [{}]),
         (list[Pair], [["a", "up"]]),
         (list[Pair], [["a"]]),

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from spectral_latent.estimation import EM, Clusters, Estimator, TreeReader, estimate, read_treebanks
-from spectral_latent.files import Distinct
+from spectral_latent.files import are_distinct
 from spectral_latent.model import LatentTreeModel, Member
 from spectral_latent.model.parts import WeighedForest
 from spectral_latent.operators import ObservableOperators
@@ -55,7 +55,7 @@ def known(token: str, terminals: Sequence[str]) -> str:
 @dataclass(frozen=True, eq=False, repr=False)
 class Arithmetic(Member[Sequence[str], Expression]):
     options: Estimator
-    terminals: Annotated[list[str], Distinct()]
+    terminals: Annotated[list[str], are_distinct]
     latent: ObservableOperators
     objective: tuple[float, ...] = ()
 
