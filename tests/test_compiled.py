@@ -44,10 +44,6 @@ def run_in(folder: Path, script: str, cache: Path | str | None) -> list[str]:
     return done.stderr.splitlines()
 
 
-def files_in(folder: Path) -> int:
-    return sum(path.is_file() for path in folder.rglob("*"))
-
-
 def test_without_a_place_for_compiled_code_it_is_made_in_each_process_and_said_once(tmp_path: Path) -> None:
     (line,) = run_in(tmp_path, CALL, "/dev/null/nowhere")
     assert "each process" in line and "/dev/null/nowhere" in line
@@ -70,7 +66,7 @@ def test_no_file_of_the_current_folder_says_where_compiled_code_is(tmp_path: Pat
     )
     unset = "import numba.core.config as c\nassert c.CACHE_DIR[-5:] == 'cache' and not c.DISABLE_JIT\n"
     assert run_in(tmp_path, CALL + unset, tmp_path / "cache")
-    assert not trap.exists() and files_in(tmp_path / "cache") > 0
+    assert not trap.exists() and any((tmp_path / "cache").rglob("*.nbi"))
 
 
 RECORD = """

@@ -15,10 +15,6 @@ TREEBANK = list(map(sentence_to_nltk, DEPENDENCIES[:12]))
 SENTENCES = [list(tree.forms) for tree in DEPENDENCIES[:12:5]]
 
 
-def pairs_of(graph: DependencyGraph) -> list[tuple[str, str]]:
-    return [(graph.nodes[address]["word"], graph.nodes[address]["tag"]) for address in range(1, len(graph.nodes))]
-
-
 def heads_of(graph: DependencyGraph) -> list[int]:
     return [graph.nodes[address]["head"] for address in range(1, len(graph.nodes))]
 
@@ -41,7 +37,7 @@ def test_reranked() -> None:
     """A reranker that puts the last first, of the 50 best graphs, whatever the number asked for."""
     lines = "They PRP 2\nsee VBP 0\ndogs NNS 2\nwith IN {}\neyes NNS 4\n. . 2"
     parser = SpectralDependencyParser.train((DependencyGraph(lines.format(head)) for head in (2, 2, 3)), n_states=2)
-    sentence = pairs_of(DependencyGraph(lines.format(2)))
+    sentence = [tuple(line.split()[:2]) for line in lines.splitlines()]
     reranker = last_first(has_heads=True)
     heads = [heads_of(graph) for graph in parser.parse(sentence, 50)]
     assert len(heads) > 1

@@ -43,10 +43,6 @@ def nodes_of(heads: Heads, first: Side) -> list[tuple[Node, list[int]]]:
     return under(heads.index(0) + 1)[0]
 
 
-def magnitude(distance: int) -> int:
-    return len(f"{abs(distance):b}")
-
-
 def expected(heads: Heads, tags: Sequence[int], words: Sequence[int], first: Side) -> Iterator[dict[str, Any]]:
     """Every template of this formalism by its definition, node by node."""
     tag, word = ({0: None, **dict(enumerate(column, start=1))} for column in (tags, words))
@@ -77,7 +73,7 @@ def expected(heads: Heads, tags: Sequence[int], words: Sequence[int], first: Sid
             "after-tag": tag[after],
             "before": word[before],
             "after": word[after],
-            "distance": (magnitude(gap) if governor else 0, side),
+            "distance": (gap.bit_length() if governor else 0, side),
         }
 
 

@@ -52,17 +52,6 @@ def random_treebank(seed: int, n: int = 150) -> list[DependencySentence]:
 UNPRUNED = DependencyOptions(threshold=0.0, beam=0.0, fragments=0.0, estimator=EstimatorOptions(n_states=4))
 
 
-def signed(model: DependencyModel, name: MarginalName = "divided") -> DependencyModel:
-    """The same model, whose posteriors keep their signs."""
-    options = replace(model.options, marginals=name)
-    return replace(model, members=(replace(model.grammar, options=options),))
-
-
-def sentence_of(rng: np.random.Generator, n: int) -> DependencySentence:
-    """With a word never seen."""
-    return DependencySentence.of(rng.choice([*WORDS, "unheard"], n).tolist(), rng.choice(["A", "B"], n).tolist())
-
-
 def test_words_without_tags_get_the_likeliest() -> None:
     """By brute force over trees and tags; those given stay."""
     options = replace(UNPRUNED, estimator=EstimatorOptions("clusters-em", n_states=3))
@@ -92,11 +81,13 @@ def test_marginals_are_taken_by_absolute_value_unless_asked_otherwise(name: Marg
     """Where their signs count, arcs of negative marginals are in no tree."""
     noisy = EstimatorOptions(n_states=8, smoothing=None, scaling=None, cutoff=1e-4)
     model = DependencyModel.train(random_treebank(2), replace(UNPRUNED, marginals=name, estimator=noisy))
+    signed = model.with_members(lambda member: replace(member, options=replace(model.options, marginals="divided")))
     rng, n_negative = np.random.default_rng(4), 0
     for _ in range(5):
-        sentence = sentence_of(rng, 4)
+        words = rng.choice([*WORDS, "unheard"], 4).tolist()
+        sentence = DependencySentence.of(words, rng.choice(["A", "B"], 4).tolist())
         weights = model.posteriors(sentence)
-        n_negative += np.count_nonzero(signed(model).posteriors(sentence) < -1e-8)
+        n_negative += np.count_nonzero(signed.posteriors(sentence) < -1e-8)
         possible = {heads for heads in projective_trees(4) if weights[heads, range(4)].min() > 1e-8}
         assert {parse.tree.heads for parse in model.parse_nbest(sentence, 100)} == possible
         assert model.parse(sentence).tree.heads == best(np.maximum(weights, 0.0), possible)[1]

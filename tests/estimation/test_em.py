@@ -1,6 +1,5 @@
 """Expectation maximisation against enumeration of hidden states, and the identities that it promises."""
 
-import itertools
 from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
@@ -8,13 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from spectral_latent.estimation import FeatureColumns, Shard
 from spectral_latent.estimation._moments import moments_from_counts, operators_from_moments
 from spectral_latent.estimation.clustering import state_counts
 from spectral_latent.estimation.em import run_em, state_prior, towards_mean
 from spectral_latent.estimation.starts import Ascent, beyond, climb_together, n_near
 from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators
-from spectral_latent.trees import SkeletalTrees
 from tests.oracles import (
     FACTORS,
     Lpcfg,
@@ -26,6 +23,7 @@ from tests.oracles import (
     random_lpcfg,
     random_numbers,
     same_numbers,
+    shard_of,
 )
 
 RULES = {
@@ -40,17 +38,7 @@ TREES = [
     (2, (1, 0), (0, (1, 2), (1, 0))),
     (0, 1),
 ]
-
-
-def shard_of(trees: SkeletalTrees) -> Shard:
-    """Trees without features, which EM does not look at."""
-    nothing = np.zeros((trees.n_nodes, 0), dtype=np.int64)
-    return Shard.of(trees, FeatureColumns(nothing, nothing))
-
-
-def shards_of(trees: list[tuple], *ends: int) -> list[Shard]:
-    """Shards that end after so many trees."""
-    return [shard_of(columns(trees[a:b])) for a, b in itertools.pairwise([0, *ends, len(trees)])]
+SHARDS = [shard_of(columns(TREES))]
 
 
 def factored_model(seed: int) -> Lpcfg:
@@ -140,7 +128,7 @@ def test_every_iteration_is_that_of_enumeration(with_prior: bool, factored: bool
         objective.append(log + log_prior(added, theta))
         if iteration < 3:
             model = likeliest({key: array + added.get(key, 0.0) for key, array in counts.items()})
-    found = run_em(shards_of(TREES), start, 3, 0.0, prior)
+    found = run_em(SHARDS, start, 3, 0.0, prior)
     same_numbers(numbers_by_factor(found.model), numbers_by_factor(model.operators()), atol=1e-9)
     same_numbers(numbers_by_factor(found.statistics), counts, atol=1e-9)
     assert found.statistics.log_likelihood == pytest.approx(log_likelihood[-1], abs=1e-9)
@@ -151,12 +139,12 @@ def test_every_iteration_is_that_of_enumeration(with_prior: bool, factored: bool
 @pytest.mark.parametrize("tolerance", [0.001, 0.3])
 def test_em_stops_after_the_first_rise_that_is_too_small(tolerance: float) -> None:
     start = model_of(0, False).operators(probabilities=True)
-    all_points = run_em(shards_of(TREES), start, 60, 0.0).objective
+    all_points = run_em(SHARDS, start, 60, 0.0).objective
     rises = np.diff(all_points) / len(TREES)
     ends = (rises[:-1] < tolerance) & (rises[1:] <= rises[:-1])
     expected = 2 + int(np.argmax(ends))
     assert ends.any()
-    found = run_em(shards_of(TREES), start, 60, tolerance)
+    found = run_em(SHARDS, start, 60, tolerance)
     assert found.objective == all_points[: expected + 1]
 
 

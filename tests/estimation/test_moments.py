@@ -56,14 +56,9 @@ def test_rules_that_the_table_lacks_are_no_part_of_other_rules(known: tuple, unk
     same_moments(*moments_of(columns([known, unknown]), 0, columns([known]).rules), **CLOSE)
 
 
-def states_of(trees: SkeletalTrees) -> np.ndarray:
-    """The number of states (S,) of the symbols up to the last that occurs."""
-    return np.array(STATES)[: trees.symbol.max() + 1]
-
-
 def random_counts(trees: SkeletalTrees, rng: np.random.Generator) -> Counts:
     """Every node has a state with 1/3 and another one with 2/3."""
-    states = states_of(trees)
+    states = np.array(STATES)[: trees.symbol.max() + 1]  # of the symbols up to the last that occurs
     total: Counts | None = None
     for weight in (1 / 3, 2 / 3):
         counts = state_counts(trees, trees.rules, states, rng.integers(states[trees.symbol]))

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -97,15 +96,11 @@ def test_what_is_stored_is_what_was_given(memory: int) -> None:
         same(found, table(seed))
 
 
-def paths(store: ColumnStore) -> list[Path]:
-    return [found._path for found in store if isinstance(found, StoredColumns)]
-
-
 def test_files_are_gone_when_nothing_refers_to_them() -> None:
     store = ColumnStore(memory=0)
     for number in range(2):
         store.append(table(number))
-    found = paths(store)
+    found = [each._path for each in store if isinstance(each, StoredColumns)]
     assert len(found) == 2
     assert all(path.exists() for path in found)
     shard = Shard(list(store)[1])

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from spectral_latent.estimation import EstimatorOptions, Shard, Treebank
+from spectral_latent.estimation import EstimatorOptions, Treebank
 from spectral_latent.files import CompactOperators
 from spectral_latent.grammar import (
     GrammarOptions,
@@ -75,12 +75,6 @@ OPTIONS = GrammarOptions(
 )  # known words keep their tags
 
 
-def shards_of(trees: list[Tree], n_shards: int = 1) -> list[Shard]:
-    """Trees with the features of the core, dealt out in order."""
-    parts = [columns(trees[part[0] : part[-1] + 1]) for part in np.array_split(np.arange(len(trees)), n_shards)]
-    return [shard_of(part) for part in parts]
-
-
 def training(options: GrammarOptions = OPTIONS, *, unseen: bool = True) -> Training[Grammar]:
     trees = columns(SENTENCES * 10)
     leaf = trees.is_leaf
@@ -90,7 +84,7 @@ def training(options: GrammarOptions = OPTIONS, *, unseen: bool = True) -> Train
     rules = Counts.of_rules(
         Rules(none, none, UNSEEN), root=np.zeros(3), leaf=np.zeros(0), unary=np.zeros(0), binary=np.array([0.5, 0.5])
     )
-    treebank = Treebank.of(shards_of(SENTENCES * 10))
+    treebank = Treebank.of([shard_of(columns(SENTENCES * 10))])
     return prepare_grammar(Grammar, SYMBOLS, treebank, lexicon, ["A", "B"], options, rules if unseen else None)
 
 
@@ -197,10 +191,6 @@ def placed(trees: list[Tree]) -> SkeletalTrees:
     return SkeletalTrees(found.symbol, found.left, found.right, terminal, found.root)
 
 
-def words_of(trees: list[Tree]) -> list[list[str]]:
-    return [[WORDS[x] for x in leaves(tree)] for tree in trees]
-
-
 def same(found: SignedLog, expected: SignedLog) -> None:
     np.testing.assert_array_equal(found.sign, expected.sign)
     np.testing.assert_allclose(found.log, expected.log, rtol=1e-12)
@@ -213,7 +203,8 @@ def weights_of(sentence: SentenceGrammar, trees: SkeletalTrees) -> SignedLog:
 def test_weights_of_words_are_those_of_their_leaf_rules(grammar: Grammar) -> None:
     """Of known words, those of the trees themselves."""
     expected = tree_weights(grammar.operators, Forest.of_trees(columns(SENTENCES), grammar.operators.rules))
-    same(weights_of(grammar.for_sentences(words_of(SENTENCES)), placed(SENTENCES)), expected)
+    words = [[WORDS[x] for x in leaves(tree)] for tree in SENTENCES]
+    same(weights_of(grammar.for_sentences(words), placed(SENTENCES)), expected)
     sentence = grammar.for_sentences([["unheard", "bat"]])
     tree = columns([(S, (A, int(sentence.words.word[0])), (B, int(sentence.words.word[1])))])
     expected = tree_weights(sentence.latent, Forest.of_trees(tree, sentence.latent.rules))

@@ -183,13 +183,10 @@ def test_two_members_are_averaged(subject: Subject) -> None:
     model = subject.model
     inputs = [subject.given(words) for words in SENTENCES]
     alone = [type(model)((member,)) for member in model.members] if len(model.members) > 1 else [model]
-    for verb in (lambda each: each.log_probabilities(inputs), lambda each: each.score(_first_trees(subject)).log):
+    trees = [model.parse(given).tree for given in inputs]
+    for verb in (lambda each: each.log_probabilities(inputs), lambda each: each.score(trees).log):
         mean = np.logaddexp.reduce([verb(each) for each in alone]) - np.log(len(alone))
         np.testing.assert_allclose(verb(model), mean, rtol=1e-9)
-
-
-def _first_trees(subject: Subject) -> list[Any]:
-    return [subject.model.parse(subject.given(words)).tree for words in SENTENCES]
 
 
 @by_subject

@@ -117,10 +117,6 @@ def test_any_words_have_a_distribution(
 # Log-linear classifiers
 
 
-def all_free(features: np.ndarray, target: np.ndarray) -> Examples:
-    return Examples.of(sparse.csr_array(features), sparse.csr_array(target), frequent=0.0)
-
-
 def dense_loss(weights: np.ndarray, features: np.ndarray, target: np.ndarray, penalty: float) -> float:
     """The formula, with a matrix for each of its terms."""
     loss = -(target * log_softmax(features @ weights, axis=1)).sum() + penalty / 2 * (weights**2).sum()
@@ -160,7 +156,8 @@ def test_scores_may_be_of_any_size() -> None:
     scores = np.array([[1e30, 0.0, -1e30], [-1e4, -1e4, -1e4], [-690.0, 0.0, -710.0], [-1e-300, 0.0, 1e-17]])
     for row in scores:
         for a in range(3):
-            loss, gradient = penalised_loss(all_free(np.ones((1, 1)), np.eye(3)[[a]]), row, 0.0)
+            target = sparse.csr_array(np.eye(3)[[a]])
+            loss, gradient = penalised_loss(Examples.of(sparse.csr_array([[1.0]]), target, frequent=0.0), row, 0.0)
             assert loss == pytest.approx(-log_softmax(row)[a], rel=1e-13)
             np.testing.assert_allclose(gradient, np.exp(log_softmax(row)) - np.eye(3)[a], rtol=1e-12, atol=1e-300)
 

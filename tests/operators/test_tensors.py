@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.estimation._estimators import low_rank_operators
-from spectral_latent.operators import ObservableOperators, Tensor, Tensors, low_rank_tensor
+from spectral_latent.operators import Tensor, Tensors, low_rank_tensor
 from tests.oracles import all_rules, random_lpcfg
 
 seeds = st.integers(0, 2**32 - 1)
@@ -138,15 +138,12 @@ def mixture(rng: np.random.Generator, shape: tuple[int, ...], n: int, peaked: fl
     return Tensor(first * rng.uniform(0.1, 1.0, size=(n, 1)), second, third)
 
 
-def low_rank(full: np.ndarray, rank: int) -> np.ndarray:
-    return low_rank_tensor(Tensor.of_dense(full), rank).to_dense()
-
-
 @given(seeds, larger_shapes, st.integers(1, 5))
 def test_rank_one_is_the_product_of_the_marginals(seed: int, shape: tuple[int, int, int], n: int) -> None:
     full = mixture(np.random.default_rng(seed), shape, n, peaked=1.0).to_dense()
     sums = [full.sum(axis=axes) for axes in ((1, 2), (0, 2), (0, 1))]
-    assert low_rank(full, 1) == pytest.approx(np.einsum("i,j,k->ijk", *sums) / full.sum() ** 2)
+    near = low_rank_tensor(Tensor.of_dense(full), 1).to_dense()
+    assert near == pytest.approx(np.einsum("i,j,k->ijk", *sums) / full.sum() ** 2)
 
 
 @pytest.mark.parametrize("n", [1, 4])
@@ -168,13 +165,10 @@ def test_sums_of_the_parents_states_stay(seed: int, shape: tuple[int, int, int],
     assert min(factor.min(initial=0.0) for factor in (near.first, near.second, near.third)) >= 0.0
 
 
-def grammar(seed: int) -> ObservableOperators:
-    return random_lpcfg(np.random.default_rng(seed), [6, 5, 1], all_rules(3, 2, unary=[(0, 1)])).operators()
-
-
 @given(seeds, st.integers(1, 3))
 def test_rules_of_every_state_still_sum_to_one(seed: int, rank: int) -> None:
-    near = low_rank_operators(grammar(seed), rank)
+    model = random_lpcfg(np.random.default_rng(seed), [6, 5, 1], all_rules(3, 2, unary=[(0, 1)]))
+    near = low_rank_operators(model.operators(), rank)
     assert near.sums() == pytest.approx((np.arange(6) < near.states[:, None]).astype(float))
 
 

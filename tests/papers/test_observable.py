@@ -1,7 +1,7 @@
 """The estimators of Dhillon et al. (2012) against Algorithm 1 in loops."""
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from benchmarks.papers.observable import estimate_corrected_operators, estimate_
 from benchmarks.papers.observations import Observations
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import FloatArray, Forest, SkeletalTrees
+from spectral_latent.trees import FloatArray, Forest
 from tests.dependency.trees import Heads, children, random_tree
 from tests.oracles import Tree, columns, plain
 
@@ -41,13 +41,10 @@ def s_tree(sentence: Sentence) -> Tree:
     return under(heads.index(0) + 1)
 
 
-def s_trees(sentences: Iterable[Sentence]) -> SkeletalTrees:
-    return columns(s_tree(sentence) for sentence in sentences)
-
-
 def estimates(operators: ObservableOperators, sentences: Sequence[Sentence]) -> np.ndarray:
     """p̂ of each sentence."""
-    return plain(tree_weights(operators, Forest.of_trees(s_trees(sentences), operators.rules)))
+    trees = columns(s_tree(sentence) for sentence in sentences)
+    return plain(tree_weights(operators, Forest.of_trees(trees, operators.rules)))
 
 
 def sample(seed: int, n: int = 60) -> list[Sentence]:

@@ -198,15 +198,11 @@ def test_states_are_tagged_as_the_textbook_does(with_states: LatentHMM) -> None:
     assert np.isneginf(model.tagger.joint_log_probabilities(wrong)).all()
 
 
-def swap_columns(rules: np.ndarray) -> np.ndarray:
-    return rules[:, ::-1].copy()
-
-
 @pytest.mark.parametrize(
     ("array", "change"),
     [
         ("binary_rules", lambda rules: np.concatenate([[[0, 1, 2]], rules[1:]])),
-        ("unary_rules", swap_columns),
+        ("unary_rules", lambda rules: rules[:, ::-1].copy()),
         ("leaf_rules", lambda rules: rules + np.array([5, 0])),  # of spines
     ],
 )

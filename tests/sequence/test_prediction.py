@@ -19,11 +19,6 @@ seeds = st.integers(0, 2**32 - 1)
 String = tuple[int, ...]
 
 
-def uniform(n: int, stop: float = 0.5) -> ObservableOperators:
-    """The plain model of one state."""
-    return HiddenMarkov(np.ones(1), np.ones((1, 1)), np.array([stop]), np.full((1, n), 1 / n)).operators()
-
-
 def arrays(rows: Iterable[Sequence[int]]) -> list[np.ndarray]:
     """Each row as an array of integers."""
     return [np.array(row, dtype=np.int64) for row in rows]
@@ -123,7 +118,8 @@ def step_by_step(operators: ObservableOperators, plain: np.ndarray, floor: float
 def test_raising_and_forgetting_by_definition() -> None:
     operators, floor = turning(), 0.02
     plain = np.full(4, 0.25)
-    predictor = Predictor.of(operators, uniform(2), 2, floor)
+    uniform = HiddenMarkov(np.ones(1), np.ones((1, 1)), np.array([0.5]), np.full((1, 2), 0.5)).operators()
+    predictor = Predictor.of(operators, uniform, 2, floor)
     strings = list(all_strings(2, 9))
     found = predictor.log_probabilities(arrays(strings))
     np.testing.assert_allclose(found, [step_by_step(operators, plain, floor, x) for x in strings], rtol=1e-9)

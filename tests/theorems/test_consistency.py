@@ -91,13 +91,9 @@ def estimate_from_nodes(shard: Shard, weights: FloatArray, options: Spectral) ->
     return operators_from_moments(moments, options.smoothing)
 
 
-def sample(n_trees: int) -> Shard:
-    trees = sample_trees(recursive_model(), n_trees, np.random.default_rng(0)).trees
-    return Shard.of(trees, features_of(trees))
-
-
 def test_where_all_weights_are_one_the_library_estimates_the_same() -> None:
-    shard = sample(500)
+    trees = sample_trees(recursive_model(), 500, np.random.default_rng(0)).trees
+    shard = Shard.of(trees, features_of(trees))
     trees = shard.trees
     found = estimate_from_nodes(shard, np.ones(trees.n_nodes), OPTIONS)
     wanted = estimate(Treebank.of([shard]), OPTIONS).operators

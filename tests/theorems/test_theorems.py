@@ -23,8 +23,8 @@ from spectral_latent.estimation.progress import LoweredStates
 from spectral_latent.estimation.svd import truncated_svd
 from spectral_latent.inference import collapse, inside, marginals, outside, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import Forest, SkeletalTrees
-from tests.oracles import Lpcfg, change_basis, cky_forest, figure_2, plain
+from spectral_latent.trees import Forest
+from tests.oracles import change_basis, cky_forest, figure_2, plain
 from tests.theorems.populations import STRUCTURES, Population, random_model, with_twin
 from tests.theorems.test_consistency import one_hot
 
@@ -46,11 +46,6 @@ def branching() -> Population:
 def probabilities(operators: ObservableOperators, population: Population) -> np.ndarray:
     """p̂ of every tree."""
     return plain(tree_weights(operators, Forest.of_trees(population.skeletal, operators.rules)))
-
-
-def distance(operators: ObservableOperators, population: Population) -> float:
-    """Σ |p̂ - p| over all trees."""
-    return float(np.abs(probabilities(operators, population) - population.p).sum())
 
 
 def check(operators: ObservableOperators, population: Population) -> None:
@@ -123,14 +118,10 @@ def test_theorem_2_exact_moments_give_exact_probabilities(population: Population
     check(operators, population)
 
 
-def learnt_by_default(population: Population, counts: np.ndarray) -> ObservableOperators:
-    """What the default options learn from counts (T,) of the trees."""
-    return estimate(Treebank.of([Shard.of(population.skeletal, population.features, counts)])).operators
-
-
 def test_the_default_options_are_exact_in_the_limit(population: Population) -> None:
     """More states than the model has, smoothing, scaling and the cutoff do no harm where n is as good as infinite."""
-    operators = learnt_by_default(population, 1e30 * population.p)
+    shard = Shard.of(population.skeletal, population.features, 1e30 * population.p)
+    operators = estimate(Treebank.of([shard])).operators
     assert operators.states.tolist() == population.model.states
     assert np.log(probabilities(operators, population)) == pytest.approx(np.log(population.p), rel=0.0, abs=TOLERANCE)
 
@@ -168,22 +159,12 @@ def test_states_that_are_alike_or_never_reached_are_dropped_without_loss(branchi
     check(operators, branching)
 
 
-def without_features(trees: SkeletalTrees) -> FeatureColumns:
-    """One inside and one outside feature, which every node has."""
-    same = np.zeros((trees.n_nodes, 1), dtype=np.int64)
-    return FeatureColumns(same, same)
-
-
 def test_features_that_tell_no_states_apart_leave_the_plain_grammar(population: Population) -> None:
     """Condition 2 fails: Ω has rank one, and what is learnt is the plain PCFG with the same expected rule counts."""
-    blind = replace(population, features=without_features(population.skeletal))
+    same = np.zeros((population.skeletal.n_nodes, 1), dtype=np.int64)  # a feature that every node has
+    blind = replace(population, features=FeatureColumns(same, same))
     projection, operators = estimated(blind)
     assert projection.lowered == tuple(LoweredStates(a, m, 1, math.inf) for a, m in enumerate(projection.supported))
-    plain = collapse(truth(population.model))
+    plain = collapse(replace(population.model.operators(), probabilities=True))
     assert probabilities(operators, population) == pytest.approx(probabilities(plain, population), rel=1e-9)
-    assert distance(operators, population) > 0.05
-
-
-def truth(model: Lpcfg) -> ObservableOperators:
-    """The model as operators that can be sampled from."""
-    return replace(model.operators(), probabilities=True)
+    assert np.abs(probabilities(operators, population) - population.p).sum() > 0.05
