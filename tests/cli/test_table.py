@@ -114,6 +114,7 @@ def test_odd_words_are_words(run: Run, files: Path, command: str, kind: str) -> 
         rows = list(csv.reader(io.StringIO(result.stdout, newline=""), delimiter="\t"))[1:]
         assert [row[2] for row in rows] == [word for odd in ODD for word in ("They", "see", odd, ".")]
         return
+    assert "日本語" in run(command, files / kind, "-q", "--json", stdin="They see 日本語 .\n").stdout
     found = words_of(result.stdout.replace("\u2028", "_"), command)
     for words, odd in zip(found, ODD, strict=True):
         assert (words[:2], words[3:]) == (["They", "see"], ["."])

@@ -74,6 +74,7 @@ def test_labels_are_the_tags_of_anchors(run: Run, files: Path, tmp_path: Path) -
         ).stderr
         assert ("supports only" in told) == (AnchorHMM.load(tmp_path / "new").n_states < n_states)
     assert AnchorHMM.load(labelled).labels == ("X0", "X1", "X2")
+    assert ["labels" in AnchorHMM.load(path).sizes for path in (anchored, labelled)] == [False, True]
     _, *lines = run("info", labelled, "--states").stdout.splitlines()
     assert [line.split()[1:3] for line in lines] == [[first, "X0"], [rest[0], "X1"], [rest[1], "X2"]]
     assert run("label", labelled, f"{first.upper()}=X", "-o", tmp_path / "again").exit_code == 0

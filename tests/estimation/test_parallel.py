@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
+from spectral_latent._threads import in_blocks
 from spectral_latent.estimation import parallel_map
 
 
@@ -23,6 +24,16 @@ def test_workers_are_threads_of_this_process_unless_processes_are_preferred_or_c
     assert os.getpid() not in parallel_map(process, range(4), 2, prefer="processes")
     with joblib.parallel_config(backend="loky"):
         assert os.getpid() not in parallel_map(process, range(4), 2)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2500])
+def test_items_in_blocks_are_all_items_and_an_error_comes_after_those_before_it(n: int) -> None:
+    assert list(in_blocks(iter(range(n)))) == list(range(n))
+    found = []
+    with pytest.raises(ZeroDivisionError):
+        for item in in_blocks(1 / (n - k) for k in range(n + 1)):
+            found.append(item)
+    assert found == [1 / (n - k) for k in range(n)]
 
 
 def linear_algebra_threads(_number: int) -> set[int]:

@@ -1,5 +1,6 @@
 """Evaluations of models against what is found step by step."""
 
+import time
 from collections.abc import Iterable
 from itertools import product
 
@@ -28,7 +29,9 @@ TREES = [
 
 def test_a_parser() -> None:
     model = ConstituencyModel.train(TREES[:3])
+    begun = time.process_time()
     found = evaluate_parser(model, TREES)
+    assert 0.0 < found.seconds <= time.process_time() - begun
     words = list(product(NOUNS, VERBS))
     assert found.score == score_brackets(zip(TREES, (model.parse(pair).tree for pair in words), strict=True))
     assert [tuple(parse.tree.words()) for parse in found.parses] == words
@@ -86,12 +89,13 @@ def test_a_dependency_parser() -> None:
 def test_a_tagger() -> None:
     gold = [[(n, "N"), (v, "V")] for n, v in product(NOUNS, VERBS)] * 300  # more than one batch
     model = LatentTagger.train(gold[:4])
+    begun = time.process_time()
     found = evaluate_tagger(model.tag_all, gold, model.observations.known)
+    assert 0.0 < found.seconds <= time.process_time() - begun
     assert found.tags == list(model.tag_all([word for word, _ in row] for row in gold))
     predicted = [
         [(word, tag) for (word, _), tag in zip(*pair, strict=True)] for pair in zip(gold, found.tags, strict=True)
     ]
     assert found.score == score_tags(gold, predicted, {"cats", "dogs", "bark", "sleep"})
-    assert found.seconds > 0
     assert found.tokens_per_second == pytest.approx(found.score.tokens / found.seconds)
     assert evaluate_tagger(model.tag_all, [], []).tags == []

@@ -40,6 +40,7 @@ _TYPE = r"((Literal|TypeVar|Callable)\b|(tuple|list|dict)\[|str \|)"
 _SYMMETRIC = re.compile(r"(^|\.)(max|min|maximum|minimum|array_equal|allclose|union1d|intersect1d|gcd)$")
 _NEVER_NODE_0 = re.compile(r"^(trees|self)\.(parent|right)(\[.*\])? (>=|<) 0$")  # node 0 is a first leaf
 _MEMBERS = {"isinstance", "startswith", "endswith", "suppress", "set", "frozenset"}  # see no order
+_NO_RESULT = {"strict", "stacklevel", "figsize", "alpha", "linewidth"}  # of `zip`, of warnings, of pictures
 _TEXTUAL = re.compile(r"\.(split|rsplit|startswith|endswith|remove(pre|suf)fix|r?partition|replace|join|[lr]?strip)$")
 
 
@@ -254,7 +255,7 @@ def _parts(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
         children = list(ast.iter_child_nodes(node))
     for child in children:
         is_text = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
-        is_check = isinstance(child, ast.keyword) and child.arg == "strict"  # of `zip`
+        is_check = isinstance(child, ast.keyword) and child.arg in _NO_RESULT
         if (
             not is_text
             and not is_check
