@@ -351,7 +351,7 @@ def recover_maps(moments: Moments, projection: Projection, options: ProjectionOp
     others = sorted(set(range(moments.n_symbols)) - recovered.keys())
     share = moments.count[others].sum() / moments.count.sum()
     _log.info(
-        "pivots give the states of %d of %d symbols, %.0f %% of the nodes, because neither rules nor parents do",
+        "%d of %d symbols, %.0f %% of the nodes, begin from pivots: rules are rare, or negative shares exceed 0.25",
         len(others),
         moments.n_symbols,
         100.0 * share,
