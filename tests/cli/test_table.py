@@ -224,17 +224,13 @@ def test_models_of_other_kinds_and_options_of_other_kinds(
             assert "`info`" in told or kind == "reranker"
             continue
         own = inspect.signature(command.kinds[kind]).parameters
-        options = {name for each in command.kinds.values() for name, p in _keywords(each) if p.kind is p.KEYWORD_ONLY}
-        for name in sorted(options - own.keys()):
+        every = [p for each in command.kinds.values() for p in inspect.signature(each).parameters.values()]
+        for name in sorted({p.name for p in every if p.kind is p.KEYWORD_ONLY} - own.keys()):
             option = f"--{name.rstrip('_').replace('_', '-')}"
             (parameter,) = (each for each in command.params if each.name == name)
             value = [] if parameter.is_flag else [next(iter(getattr(parameter.type, "choices", ["2"])))]
             refused(run(*given, option, *value), f"{option} is for ", files / kind, status=2)
     assert not (files / "new").exists()
-
-
-def _keywords(function: Callable[..., Any]) -> list[tuple[str, inspect.Parameter]]:
-    return list(inspect.signature(function).parameters.items())
 
 
 BAD: dict[str, tuple[bytes, str]] = {  # files that nothing can be read from, and the place that is named

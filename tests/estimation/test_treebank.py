@@ -13,7 +13,7 @@ from spectral_latent.constituency import Binarisation
 from spectral_latent.constituency.training import _PhraseFormalism
 from spectral_latent.dependency import DependencyOptions
 from spectral_latent.dependency.training import _DependencyFormalism
-from spectral_latent.estimation import Columns, EstimationError, Shard, Treebank
+from spectral_latent.estimation import EstimationError, Shard, Treebank
 from spectral_latent.estimation._treebank import ColumnStore, StoredColumns
 from spectral_latent.graphs.training import GraphFormalism
 from spectral_latent.operators import Counts
@@ -78,14 +78,6 @@ def table(seed: int, size: int = 20) -> dict[str, np.ndarray]:
     }
 
 
-def same(found: Columns, wanted: Columns) -> None:
-    assert sorted(found) == sorted(wanted)
-    assert len(found) == len(wanted)
-    for name, column in wanted.items():
-        assert found[name].dtype == column.dtype, name
-        np.testing.assert_array_equal(found[name], column)
-
-
 @pytest.mark.parametrize("memory", [0, 1500, 1 << 28])
 def test_what_is_stored_is_what_was_given(memory: int) -> None:
     store = ColumnStore(memory=memory)
@@ -93,7 +85,11 @@ def test_what_is_stored_is_what_was_given(memory: int) -> None:
         store.append(table(seed))
     assert len(store) == 5
     for seed, found in enumerate(store):
-        same(found, table(seed))
+        wanted = table(seed)
+        assert sorted(found) == sorted(wanted) and len(found) == len(wanted)
+        for name, column in wanted.items():
+            assert found[name].dtype == column.dtype, name
+            np.testing.assert_array_equal(found[name], column)
 
 
 def test_files_are_gone_when_nothing_refers_to_them() -> None:

@@ -1,7 +1,5 @@
 """Decoding against the enumeration of every derivation of a forest."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,22 +7,14 @@ from hypothesis import strategies as st
 
 from spectral_latent.inference import n_best_derivations
 from spectral_latent.trees import Forest
-from tests.oracles import Lpcfg, Parsed, best_derivation, cky_forest, derivations, nested, random_lpcfg, spans
+from tests.inference.test_inside_outside import ambiguous
+from tests.oracles import Lpcfg, Parsed, best_derivation, cky_forest, derivations, nested, spans
 
 seeds = st.integers(0, 2**32 - 1)
 
 
-def model_of(rng: np.random.Generator) -> Lpcfg:
-    rules = {
-        "leaf": list(itertools.product(range(3), range(3))),
-        "unary": [(2, 0)],
-        "binary": [(0, 0, 1), (0, 1, 2), (1, 0, 2), (1, 1, 1), (2, 2, 1)],
-    }
-    return random_lpcfg(rng, [2, 1, 3], rules)
-
-
 def parsed_sentence(rng: np.random.Generator, n: int) -> tuple[Lpcfg, list[int], Parsed]:
-    model, sentence = model_of(rng), rng.integers(3, size=n).tolist()
+    model, sentence = ambiguous(rng, positive=True, states=[2, 1, 3], unary=[(2, 0)]), rng.integers(3, size=n).tolist()
     return model, sentence, cky_forest(model, [sentence], rng=rng)
 
 

@@ -44,6 +44,11 @@ from tests.oracles import (
 )
 
 STATES = [2, 3, 4]
+RULES = {
+    "leaf": list(itertools.product(range(3), range(3))),
+    "unary": [(0, 1), (2, 0)],
+    "binary": [(0, 0, 1), (0, 1, 2), (1, 0, 2), (1, 1, 1), (2, 2, 1)],
+}
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -60,12 +65,7 @@ def ambiguous(
     unary: Sequence[tuple[int, int]] = ((0, 1), (2, 0)),
 ) -> Lpcfg:
     """Three symbols and terminals, five binary rules and every leaf rule, and unary rules without a cycle."""
-    rules = {
-        "leaf": list(itertools.product(range(3), range(3))),
-        "unary": sorted(unary),
-        "binary": [(0, 0, 1), (0, 1, 2), (1, 0, 2), (1, 1, 1), (2, 2, 1)],
-    }
-    return (random_lpcfg if positive else random_numbers)(rng, states, rules)
+    return (random_lpcfg if positive else random_numbers)(rng, states, RULES | {"unary": sorted(unary)})
 
 
 @given(tree_strategy(max_leaves=4), seeds)
@@ -261,12 +261,6 @@ def test_items_belong_to_the_component_of_the_next_root() -> None:
 
 
 # Expected counts, against enumeration and derivatives of log Z
-
-RULES = {
-    "leaf": list(itertools.product(range(3), range(3))),
-    "unary": [(0, 1), (2, 0)],
-    "binary": [(0, 0, 1), (0, 1, 2), (1, 0, 2), (1, 1, 1), (2, 2, 1)],
-}
 
 
 def positive(seed: int, rules: dict, *, factored: bool) -> Lpcfg:

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.decoding import TagCharts, likely_rules, tag_matrix
 from spectral_latent.trees import FloatArray
 from tests.sequence.hmms import TaggedModel, pair_marginals, random_tagged, tag_marginals
@@ -18,13 +17,8 @@ strings = st.lists(st.integers(0, N - 1), min_size=1, max_size=5)
 
 
 def unpruned(model: TaggedModel, rows: list[list[int]], coarse: TaggedModel | None = None) -> TagCharts:
-    latent = model.operators()
-    return charts(latent if coarse is None else coarse.operators(), latent, rows)
-
-
-def charts(coarse: ObservableOperators, latent: ObservableOperators, rows: list[list[int]]) -> TagCharts:
-    """Of K tags, unpruned."""
-    return TagCharts.prune((coarse, latent), np.concatenate(rows), np.cumsum([0, *map(len, rows)]))
+    both = (coarse or model).operators(), model.operators()
+    return TagCharts.prune(both, np.concatenate(rows), np.cumsum([0, *map(len, rows)]))
 
 
 def posteriors(of: TagCharts) -> FloatArray:
