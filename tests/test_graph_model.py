@@ -117,6 +117,14 @@ def model_of(numbers: Lpcfg, symbols: list[Symbol] = SYMBOLS, *, probabilities: 
     return GraphModel((GraphGrammar(EstimatorOptions(), symbols, TERMINALS, operators),))
 
 
+def test_every_symbol_and_terminal_has_a_name() -> None:
+    (member,) = model_of(lpcfg(proper=True)).members
+    assert f"up to {member.latent.states.max()} states" in member.sizes
+    for names in ("symbols", "terminals"):
+        with pytest.raises(ValueError):
+            dataclasses.replace(member, **{names: getattr(member, names)[:-1]})
+
+
 @given(st.lists(trees.filter(lambda tree: size(tree) <= LARGEST), min_size=1, max_size=3), st.booleans())
 @settings(max_examples=30)
 def test_scores_are_sums_over_all_states(forest: list[Nested], proper: bool) -> None:
