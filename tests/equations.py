@@ -103,7 +103,6 @@ def citations() -> dict[tuple[str, str], list[str]]:
 
 
 def files_of_tests() -> dict[str, str]:
-    """Find the file of each test function."""
     files = sorted((ROOT / "tests").rglob("test_*.py"))
     texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in files}
     return {name: file for file, text in texts.items() for name in re.findall(r"^def (test_\w+)", text, re.MULTILINE)}
@@ -130,7 +129,6 @@ model and its sums, and are in Figures 2 to 5; equations 22 to 34 are steps of p
 
 
 def reference() -> str:
-    """Write the table."""
     found = citations()
     parts = [BEGINNING]
     for paper in PAPERS:

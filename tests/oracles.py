@@ -327,7 +327,6 @@ def moments_by_loops(
 
 
 def same_moments(found: Moments, wanted: Moments, **tolerance: float) -> None:
-    """Assert that two tables of moments hold the same numbers."""
     same_numbers(numbers_of(found), numbers_of(wanted), **tolerance)
     np.testing.assert_allclose(found.outside, wanted.outside, **tolerance)
     np.testing.assert_allclose(found.inside, wanted.inside, **tolerance)

@@ -70,7 +70,6 @@ def main() -> None:
 
 
 def train(folder: Path, chosen: Iterable[str]) -> None:
-    """Train models for this processor, into files of a folder."""
     for name in chosen:
         MODELS[name]().save(folder / name)
 

@@ -33,7 +33,6 @@ def sentences(seed: int) -> Iterator[list[str]]:
 
 
 def resident() -> float:
-    """Return the megabytes of this process that are in memory."""
     return float(psutil.Process().memory_info().rss) / 2**20
 
 

@@ -43,7 +43,6 @@ def _parse(module: str) -> ast.Module:
 
 @cache
 def _nodes(module: str) -> list[ast.AST]:
-    """List all nodes of the syntax tree of a module."""
     return list(ast.walk(_parse(module)))
 
 

@@ -38,7 +38,6 @@ ESTIMATED = ("constituency", "dependency", "tagger")  # what the command trains 
 
 
 def modules() -> Iterator[Any]:
-    """List all modules of the library."""
     for module in pkgutil.walk_packages(spectral_latent.__path__, "spectral_latent."):
         if not module.name.endswith("__main__"):
             yield importlib.import_module(module.name)
@@ -185,7 +184,6 @@ def test_numbers_and_names_of_numpy_are_stored_as_plain_ones() -> None:
 
 
 def neighbours(number: float) -> tuple[float, float]:
-    """Return the next smaller and the next larger float."""
     return math.nextafter(number, -math.inf), math.nextafter(number, math.inf)
 
 

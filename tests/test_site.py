@@ -21,7 +21,6 @@ INCLUDE = re.compile(r"```\{(?:literal)?include\} (\S+)")
 
 
 def of_the_site(name: str) -> ModuleType:
-    """Import a module of the settings of the site."""
     spec = importlib.util.spec_from_file_location(name, SITE / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -25,7 +25,6 @@ def test_probability_of_a_tree_by_hand() -> None:
     truth = toy_grammar()
 
     def first_word(chain: tuple[str, ...], state: int) -> float:
-        """Probability of the first of a list of words."""
         rules = truth.operators.rules.leaf[:, 0] == truth.symbols.index(PhraseSymbol(chain))
         n_words = np.count_nonzero(truth.operators.leaf[rules, state])
         return float(5.0**-3 / sum((rank + 4.0) ** -3 for rank in range(1, n_words + 1)))

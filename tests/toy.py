@@ -17,6 +17,5 @@ def toy_grammar() -> PhraseGrammar:
 
 
 def toy_treebank(n_trees: int = 2000, seed: int = 0) -> list[Phrase]:
-    """Draw trees independently."""
     trees = sample_trees(toy_grammar().operators, n_trees, np.random.default_rng(seed)).trees
     return list(map(toy_grammar().output, trees.separate()))

@@ -32,7 +32,6 @@ class Road(NamedTuple):
     files: dict[str, str]
 
     def words(self, model: Any) -> list[list[str]]:
-        """Divide the text into the words of a model."""
         return [[token.word for token in sentence] for sentence in model.tokenisation.sentences(self.text)]
 
     def document(self, kind: str) -> Doc:
@@ -95,14 +94,12 @@ def test_dependencies(road: Road) -> None:
 
 
 def columns(tree: DependencySentence) -> list[tuple[Any, ...]]:
-    """List the words of a tree with their annotation."""
     assert tree.heads is not None
     relations = ["root" if head == 0 else tree.relations[at] for at, head in enumerate(tree.heads)]
     return list(zip(tree.forms, tree.heads, relations, tree.upos, tree.lemmas, tree.feats, strict=True))
 
 
 def columns_of_token(token: Any) -> tuple[Any, ...]:
-    """Return the annotation of a token of spaCy's."""
     head, relation = (0, "root") if token.head == token else (token.head.i - token.sent.start + 1, token.dep_)
     rest = (token.pos_ or token.tag_, token.lemma_, str(token.morph))
     return head, "_" if relation == "dep" else relation, *(each or "_" for each in rest)

@@ -73,7 +73,6 @@ def document(nlp: Language, *sentences: list[str]) -> Doc:
 
 
 def annotation(doc: Doc) -> Any:
-    """Collect all that the components say of a document."""
     parses = [sent._.parse_string for sent in doc.sents]
     return parses, [(token.text, token.tag_, token.pos_, token.head.i, token.dep_) for token in doc]
 

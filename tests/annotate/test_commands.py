@@ -26,7 +26,6 @@ def run() -> Run:
 
 @pytest.fixture(scope="module")
 def treebank(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of trees."""
     path = tmp_path_factory.mktemp("treebank") / "all.mrg"
     path.write_text("\n".join(TREES), encoding="utf-8")
     return path
@@ -34,7 +33,6 @@ def treebank(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def model(treebank: Path) -> Path:
-    """A model trained on it."""
     path = treebank.parent / "model"
     ConstituencyModel.train(constituency_trees(treebank)).save(path)
     return path

@@ -74,7 +74,6 @@ class Page:
         self.project = project
 
     def wait_for(self, title: str) -> None:
-        """Wait until a sentence is shown."""
         from selenium.webdriver.support.ui import WebDriverWait
 
         WebDriverWait(self.browser, 20).until(lambda driver: driver.find_element("id", "title").text == title)
@@ -90,7 +89,6 @@ class Page:
         return found
 
     def click(self, first: int, end: int, label: str, *, shift: bool = False) -> None:
-        """Click a node of the drawn tree."""
         from selenium.webdriver import ActionChains, Keys
 
         (node, *_) = self.browser.find_elements(
@@ -102,11 +100,9 @@ class Page:
         (actions.key_up(Keys.SHIFT) if shift else actions).perform()
 
     def press(self, key: str) -> None:
-        """Press a key while the tree has the focus."""
         self.browser.find_element("id", "tree").send_keys(key)
 
     def answer(self, label: str) -> None:
-        """Type a label into the dialog."""
         from selenium.webdriver import Keys
 
         field = self.browser.find_element("id", "label")

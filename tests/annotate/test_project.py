@@ -200,8 +200,6 @@ class Disk:
 
 
 class Part:
-    """A file that is being written."""
-
     def __init__(self, file: Any, disk: Disk) -> None:
         self.write = disk.wrapped(file.write)
         self.flush = disk.wrapped(file.flush)

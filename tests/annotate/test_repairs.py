@@ -88,7 +88,6 @@ def relabelled(tree: Phrase, which: int, label: str) -> Phrase:
     numbers = iter(range(1000))
 
     def change(node: Phrase) -> Phrase:
-        """Change the phrase, or those below it."""
         name = label if next(numbers) == which else node.label
         return Phrase(name, tuple(change(x) if isinstance(x, Phrase) else x for x in node.children))
 

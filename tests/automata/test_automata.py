@@ -27,7 +27,6 @@ def probabilistic(seed: int, m: int, n: int = 3, stop: float = 0.2) -> WeightedA
 
 
 def draw(automaton: WeightedAutomaton, size: int, seed: int) -> list[str]:
-    """Draw strings of a probabilistic automaton."""
     rng = np.random.default_rng(seed)
     n, m = automaton.step.shape[:2]
     drawn = []

@@ -49,7 +49,6 @@ CONLLU = """\
 
 
 def command_at(path: tuple[str, ...]) -> Any:
-    """Find a command by its names."""
     found: Any = main
     for name in path:
         found = found.get_command(click.Context(found), name)
@@ -72,7 +71,6 @@ def run() -> Run:
 
 @pytest.fixture(scope="session")
 def treebank(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of trees."""
     path = tmp_path_factory.mktemp("treebank") / "all.mrg"
     path.write_text("\n".join(TREES))
     return path
@@ -80,7 +78,6 @@ def treebank(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def model(run: Run, treebank: Path) -> Path:
-    """A model trained on it."""
     path = treebank.parent / "model"
     assert run("train", "constituency", treebank, "-o", path, "--n-states", "4", "-q").exit_code == 0
     return path
@@ -97,7 +94,6 @@ def taggings(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tagger(run: Run, taggings: Path) -> Path:
-    """A tagger trained on it."""
     path = taggings.parent / "tagger"
     assert run("train", "tagger", taggings, "-o", path, "--n-states", "2", "-q").exit_code == 0
     return path

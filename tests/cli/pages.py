@@ -33,5 +33,4 @@ class Page(HTMLParser):
         self.texts.setdefault(self.open[-1] if self.open else "", []).append(data)
 
     def all(self, tag: str) -> list[dict[str, str | None]]:
-        """The attributes of every element of a kind."""
         return [attributes for name, attributes in self.elements if name == tag]

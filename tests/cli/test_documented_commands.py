@@ -31,7 +31,6 @@ ELSEWHERE = ("spectral-latent demo", "spectral-latent-annotate annotate")  # lon
 
 
 def _shown(text: str) -> Iterator[str]:
-    """List the command lines of a text."""
     for line in text.splitlines():
         line = line.strip()
         if COMMAND.match(line) and not line.startswith(ELSEWHERE):
@@ -85,7 +84,6 @@ class _Shell:
         self.kind = "constituency"  # of the model that was trained last
 
     def do(self, line: str) -> str:
-        """Run a command line, and return what it prints."""
         stdin = None
         if line.startswith("echo "):
             echo, _, line = line.partition(" | ")

@@ -15,7 +15,6 @@ from tests.cli.conftest import Run
 
 
 def facts(run: Run, file: Path) -> Any:
-    """Read what `info --json` prints."""
     result = run("info", file, "--json")
     assert (result.exit_code, result.stderr) == (0, "")
     return json.loads(result.stdout)

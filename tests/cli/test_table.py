@@ -43,7 +43,6 @@ KINDS = ("constituency", "dependency", "tagger", "hmm", "anchors", "reranker")
 
 
 def words_of(text: str, command: str) -> list[list[str]]:
-    """Take the words of each sentence out of an answer."""
     if command == "tag":
         return [[token.rsplit("/", 1)[0] for token in line.split()] for line in text.splitlines()]
     if command == "surprisal":

@@ -1,6 +1,6 @@
 """Check what every model of the library must do.
 
-A test module makes a subclass of `ModelConformance` for each model, which defines the attributes and methods above
+A test module makes a subclass of `ModelConformance` for each model, which defines the attributes above
 `learn`.
 """
 
@@ -115,44 +115,29 @@ class ModelConformance:
     model_class: Any  # the class of the model
     examples: list[Any]  # a few examples to learn from
     inputs: list[Any]  # one is a single word, and one is empty if the model may be asked about an empty input
+    answers: Callable[[Any], Any]  # calls all methods of a model that answer; answers are compared by ==
+    many: Callable[..., list[Any]]  # asks a model about several inputs in one call
+    refused: Callable[..., Refused]  # lists calls of a model that must fail, each with its error and what it says
     settings: tuple[Any, ...]  # small options to train with
     example: Any  # examples that training refuses, because a string or a number is no list of examples
     defaults: Any  # the options of a model that is trained without options
     facts: tuple[str, ...] = ("options",)  # the names of its description, besides those of all models
     sense: Mapping[str, list[Any]] = MappingProxyType({})  # the values of NONSENSE that a setting of a file may have
 
-    @staticmethod
-    def answers(model: Any) -> Any:
-        """Call all methods of the model that answer, and return the answers, which are compared by ==."""
-        raise NotImplementedError
-
-    @staticmethod
-    def many(model: Any, inputs: list[Any], **jobs: int | None) -> list[Any]:
-        """Ask the model about several inputs in one call."""
-        raise NotImplementedError
-
-    def refused(self, model: Any) -> Refused:
-        """List calls that must fail, each with its error and a part of the message."""
-        raise NotImplementedError
-
     @classmethod
     def learn(cls, examples: Any, options: Any = None, **others: Any) -> Any:
-        """Train the model on examples."""
         return cls.model_class.train(examples, options, **others)
 
     @classmethod
     def load(cls, path: Path) -> Any:
-        """Read the model of a file."""
         return cls.model_class.load(path)
 
     @staticmethod
     def options_of(model: Any) -> Any:
-        """Find the options of a model."""
         return model.options
 
     @classmethod
     def train(cls, options: Any = None, **others: Any) -> Any:
-        """Train the model on all examples."""
         return cls.learn(iter(cls.examples), options, **others)
 
     @pytest.fixture(scope="class")
@@ -164,7 +149,6 @@ class ModelConformance:
     @pytest.fixture(scope="class")
     @classmethod
     def file(cls, models: list[Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
-        """Save the first model."""
         path = tmp_path_factory.mktemp("models") / "model"
         models[0].save(path)
         return path
@@ -174,7 +158,6 @@ class ModelConformance:
             self.check_round_trip(model, tmp_path)
 
     def check_round_trip(self, model: Any, folder: Path) -> None:
-        """Save and load a model, and compare both."""
         model.save(folder / "model")
         loaded = self.load(folder / "model")
         loaded.save(folder / "again")

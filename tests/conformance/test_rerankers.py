@@ -25,7 +25,6 @@ def with_other_labels(phrase: Phrase, rng: np.random.Generator) -> Phrase:
 
 
 def labels(tree: Phrase) -> list[str]:
-    """List the labels of a tree."""
     return [node.label for node in tree.nodes() if isinstance(node, Phrase)]
 
 
@@ -68,7 +67,6 @@ class TestReranker(AnswersByProcesses, ModelConformance):
 
     @classmethod
     def load(cls, path: Path) -> Reranker:
-        """Read the reranker of a file, with its latent model."""
         return Reranker.load(path, parser=parser())
 
     @staticmethod

@@ -81,7 +81,6 @@ SEVERAL = [*NOT_EMPTY, []]
 
 
 def _tags(phrase: Phrase) -> list[str]:
-    """List the tags of the words."""
     if isinstance(phrase.children[0], str):
         return [phrase.label]
     return [tag for child in phrase.children if isinstance(child, Phrase) for tag in _tags(child)]

@@ -67,7 +67,6 @@ def sample() -> list[tuple]:
 
 @cache
 def sample_columns() -> SkeletalTrees:
-    """The same trees as columns."""
     return columns(sample())
 
 

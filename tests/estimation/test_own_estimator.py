@@ -27,7 +27,6 @@ class BestOfRandom(Estimator):
     n_states: Annotated[int, AtLeast(1)] = 2
 
     def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Estimate:
-        """Fit all, and take the best."""
         starts = (EM(Random(self.n_states, seed=seed), 4, state_smoothing=0.0) for seed in range(self.n_starts))
         results = [start.fit(treebank, jobs=jobs, listener=listener) for start in starts]
         return max(results, key=lambda result: result.objective[-1])
@@ -56,10 +55,7 @@ def test_every_model_trains_with_it_and_keeps_it_in_its_file(name: str, tmp_path
 
 @dataclass(frozen=True)
 class Wrong(Estimator):
-    """Return what is no estimate."""
-
     def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Any:
-        """Forget to estimate."""
         return self.answer
 
     answer: ClassVar[Any] = None

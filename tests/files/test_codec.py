@@ -212,7 +212,6 @@ def test_names_that_json_cannot_hold_are_refused() -> None:
 
 
 def holder(declared: Any) -> Any:
-    """Make a class with one field, x."""
     return make_dataclass("Holder", [("x", declared)])
 
 

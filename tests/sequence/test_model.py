@@ -32,7 +32,6 @@ def options(estimator: EstimatorName = "spectral", n_states: int = 2) -> TaggerO
 
 
 def hmm_options(estimator: EstimatorName = "spectral", n_states: int | None = 2) -> HMMOptions:
-    """Options with a number of states, or with one that is chosen."""
     most = EstimatorOptions(estimator, n_states=n_states or 32)
     return HMMOptions(most, choose_states=n_states is None)
 

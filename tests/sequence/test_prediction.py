@@ -20,7 +20,6 @@ String = tuple[int, ...]
 
 
 def arrays(rows: Iterable[Sequence[int]]) -> list[np.ndarray]:
-    """Each row as an array of integers."""
     return [np.array(row, dtype=np.int64) for row in rows]
 
 

@@ -28,7 +28,6 @@ def strings(n: int, seed: int = 0, m: int = 3, n_symbols: int = 4) -> list[list[
 
 
 def exactly(estimator: EstimatorName, n_states: int, iterations: int = 5) -> HMMOptions:
-    """Options with a given number of states."""
     chosen = ESTIMATORS[estimator].with_settings(n_states=n_states, iterations=iterations)
     return HMMOptions(chosen, choose_states=False)
 

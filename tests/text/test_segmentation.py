@@ -125,7 +125,6 @@ def random_texts(n: int, space: str = " ") -> list[DividedText]:
 
 
 def found_in(segmenter: Segmenter, text: DividedText) -> DividedText:
-    """Divide the text anew."""
     sentences = [[token for token in tokens if token.part < 2] for tokens in segmenter.divide(text.text)]
     words = iter([token for tokens in segmenter.divide(text.text) for token in tokens])
     tokens = []

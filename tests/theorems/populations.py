@@ -156,11 +156,9 @@ class Population:
 
     @property
     def shard(self) -> Shard:
-        """All trees, with their weights."""
         return Shard.of(self.skeletal, self.features, self.p / self.p.min())
 
     def projected(self, projection: Projection) -> ProjectedTrees:
-        """The projections of all nodes."""
         return projection.project(self.shard)
 
     def moments(self, projection: Projection, weights: np.ndarray | None = None) -> Moments:

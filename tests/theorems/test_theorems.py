@@ -44,7 +44,6 @@ def branching() -> Population:
 
 
 def probabilities(operators: ObservableOperators, population: Population) -> np.ndarray:
-    """p̂ of every tree."""
     return plain(tree_weights(operators, Forest.of_trees(population.skeletal, operators.rules)))
 
 
