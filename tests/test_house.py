@@ -162,7 +162,7 @@ def test_no_room_names_the_packages_that_are_found_by_entry_points() -> None:
 
 
 N_VERBS = 29
-N_TYPES = 323
+N_TYPES = 321
 N_FILES = 193
 LINES: dict[str, tuple[int, int]] = {
     "spectral_latent": (71, 6),
@@ -177,14 +177,14 @@ LINES: dict[str, tuple[int, int]] = {
     "operators": (638, 304),  # tensors grouped by shape, in the place of rule by rule; numbers scaled at once
     "ready": (69, 23),  # what each model is good and bad at, with figures
     "files": (1215, 361),  # settings that are gone; numbers of two bytes stay; alike vectors of words are shared
-    "inference": (1691, 508),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
+    "inference": (1686, 508),  # trellises of tags need no vectors of emissions, in the place of a pass of their own
     "estimation": (2380, 815),  # ends of starts; how many trees would show more states; priors of rules without a loop
     "drawing": (134, 45),
     "inspection": (138, 72),  # and the tables and pictures of anchor models, which left `anchors`
     "plotting": (77, 12),
     "tokenisation": (229, 50),  # patterns that are compiled when text comes
     "model": (1166, 520),  # surprisal of regions; errors, caveats, how many examples would do; blocks of Python
-    "lexicon": (1317, 437),  # signatures are counted by NumPy, and listed when an unseen word comes; relatives by NumPy
+    "lexicon": (1310, 436),  # signatures are counted by NumPy, and listed when an unseen word comes; relatives by NumPy
     "grammar": (1968, 529),  # prefixes of a short sentence are a block of Python
     "constituency": (2671, 834),  # exports for packages on top; presets that are made when one is asked for
     "sequence": (3292, 934),  # and tags, paths and draws of a short one; one state without an estimator

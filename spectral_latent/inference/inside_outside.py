@@ -338,14 +338,6 @@ def edge_marginals(
     return _shares(product, exponent, item_component(forest)[forest.item], sums)
 
 
-class _Derivatives(NamedTuple):
-    """The derivatives ∂ log Z / ∂ θ for all numbers θ of rules, in the layout of the operators."""
-
-    leaf: FloatArray  # (R0, M) of leaf rules
-    unary: FloatArray  # (R1, M, M) of unary rules
-    data: FloatArray  # (offset[-1],) of the tensors of binary rules, flat
-
-
 def _add_outer(
     total: FloatArray, at: int, n: int, m: int, scale: float, left: FloatArray, row: int, right: FloatArray, column: int
 ) -> None:
@@ -400,16 +392,18 @@ def _add_derivatives(
     scales: FloatArray,
     inside: ScaledVectors,
     above: FloatArray,
-    derivatives: _Derivatives,
+    leaf: FloatArray,
+    unary: FloatArray,
+    total: FloatArray,
     pair: FloatArray,
 ) -> None:
     """Add the derivatives at every edge of a forest, each times a scale.
 
     scales: (E,) the scales of the vectors at the edges.
     above: (I, M) the outside vectors.
+    leaf, unary, total: the sums ∂ log Z / ∂ θ for all numbers θ of rules, in the layout of the operators.
     pair: room for vectors (3, Q)."""
     below = inside.vectors
-    total = derivatives.data
     for item in range(len(forest.symbol)):
         m_a = operators.states[forest.symbol[item]]
         for edge in range(forest.start[item], forest.start[item + 1]):
@@ -422,11 +416,11 @@ def _add_derivatives(
             # The derivative is the outer product of the parent's outside vector and the children's inside vectors.
             if b < 0:
                 for h in range(m_a):
-                    derivatives.leaf[r, h] += scale * above[item, h]
+                    leaf[r, h] += scale * above[item, h]
             elif c < 0:
                 for h in range(m_a):
                     for j in range(operators.states[forest.symbol[b]]):
-                        derivatives.unary[r, h, j] += scale * above[item, h] * below[b, j]
+                        unary[r, h, j] += scale * above[item, h] * below[b, j]
             elif operators.terms[r]:
                 _add_to_factors(total, block_of(operators, r), scale, above, item, inside, b, c, 2 * edge, pair)
             else:  # the numbers of a tensor are in the order of the states of the parent and of both children
@@ -468,9 +462,10 @@ def expected_counts(operators: ObservableOperators, forest: Forest, times: Float
         of_edge += np.where(child >= 0, inside_vectors.exponents[child], 0)
     component = item_component(forest)[item]
     scales = _shares(times[component], of_edge, component, (total, exponent))
-    derivatives = _Derivatives(*map(np.zeros_like, (operators.leaf, operators.unary, operators.binary.data)))
-    pair = Workspace.allocate(operators.packed).pair
-    _add_derivatives(operators.packed, forest, scales, inside_vectors, outside_vectors.vectors, derivatives, pair)
+    leaf, unary, binary = map(np.zeros_like, (operators.leaf, operators.unary, operators.binary.data))
+    packed, above = operators.packed, outside_vectors.vectors
+    pair = Workspace.allocate(packed).pair
+    _add_derivatives(packed, forest, scales, inside_vectors, above, leaf, unary, binary, pair)
     # The derivative by a number of a root is the inside vector of the item at the root, over Z.
     root = np.zeros_like(operators.root)
     # Below 2^-1100 a factor is zero; the upper limit keeps it finite.
@@ -482,8 +477,8 @@ def expected_counts(operators: ObservableOperators, forest: Forest, times: Float
         operators.rules,
         operators.states,
         operators.root * root,
-        operators.leaf * derivatives.leaf,
-        operators.unary * derivatives.unary,
-        operators.binary.with_data(operators.binary.data * derivatives.data),
+        operators.leaf * leaf,
+        operators.unary * unary,
+        operators.binary.with_data(operators.binary.data * binary),
         float(log_likelihood.sum()),
     )

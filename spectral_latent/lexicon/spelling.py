@@ -335,17 +335,10 @@ def _stems(word: str) -> list[str]:
     return [lower[:end] for end in range(len(lower), max(_STEM, len(lower) - _ENDING) - 1, -1)]
 
 
-class _Entries(NamedTuple):
-    """Features other than 0, row by row: the number of the feature's name, its symbol (-1 for pieces) and its value."""
-
-    row: IntArray  # (n,)
-    name: IntArray  # (n,)
-    symbol: IntArray  # (n,)
-    value: FloatArray  # (n,)
-
-
-def _entries(words: Sequence[str], opens: Sequence[bool], known: _KnownWords, number: Callable[[str], int]) -> _Entries:
-    """List the features of words; `number` returns the number of a feature's name, or -1 for an unknown name."""
+def _entries(
+    words: Sequence[str], opens: Sequence[bool], known: _KnownWords, number: Callable[[str], int]
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """List the features other than 0: the row, the key of name and symbol (below 0 for an unknown name), the value."""
     piece: list[int] = []
     length: list[int] = []
     relations: list[tuple[int, int, int, int]] = []
@@ -359,10 +352,11 @@ def _entries(words: Sequence[str], opens: Sequence[bool], known: _KnownWords, nu
     rows = np.repeat(np.arange(len(words)), np.array(length, dtype=np.int64))
     row_of, name, source, own = np.array(relations, dtype=np.int64).reshape(-1, 4).T
     relative, symbol, share = known.mean_shares(source, own)
-    return _Entries(
+    names = np.concatenate([np.array(piece, dtype=np.int64), name[relative]])
+    symbols = np.concatenate([np.full(len(rows), -1), symbol])
+    return (
         np.concatenate([rows, row_of[relative]]),
-        np.concatenate([np.array(piece, dtype=np.int64), name[relative]]),
-        np.concatenate([np.full(len(rows), -1), symbol]),
+        names * (known.n_symbols + 1) + symbols + 1,
         np.concatenate([np.ones(len(rows)), share]),
     )
 
@@ -440,11 +434,10 @@ class SpellingModel:
         total = np.bincount(word, count, minlength=len(words))
         target = scipy.sparse.csr_array((count / total[word], (row, symbol)), shape=(len(places), size))
         names: Vocabulary[str] = Vocabulary()
-        entries = _entries([words[place // 2] for place in places], (places % 2 == 1).tolist(), known, names.add)
-        keys, column, n_words = np.unique(
-            entries.name * (size + 1) + entries.symbol + 1, return_inverse=True, return_counts=True
-        )
-        features = scipy.sparse.csr_array((entries.value, (entries.row, column)), shape=(len(places), len(keys)))
+        examples = [words[place // 2] for place in places]
+        at, key, value = _entries(examples, (places % 2 == 1).tolist(), known, names.add)
+        keys, column, n_words = np.unique(key, return_inverse=True, return_counts=True)
+        features = scipy.sparse.csr_array((value, (at, column)), shape=(len(places), len(keys)))
         # Leave out rare features, and number the names of the others anew.
         keep = np.flatnonzero(n_words >= options.min_count)
         learnt = log_linear_weights(
@@ -472,13 +465,12 @@ class SpellingModel:
         words: n words, which need not be known.
         opens: (n,) whether each word opens a sentence; no word does if not given."""
         first = [False] * len(words) if opens is None else [bool(flag) for flag in opens]
-        entries = _entries(words, first, self._known, self.names.get)
-        wanted = entries.name * (self.n_symbols + 1) + entries.symbol + 1
-        column = np.searchsorted(self.keys, wanted)
-        keep = np.flatnonzero((entries.name >= 0) & (column < len(self.keys)))
-        keep = keep[self.keys[column[keep]] == wanted[keep]]
-        keep = keep[np.lexsort((column[keep], entries.row[keep]))]
-        return entries.row[keep], column[keep], entries.value[keep]
+        row, key, value = _entries(words, first, self._known, self.names.get)
+        column = np.searchsorted(self.keys, key)
+        keep = np.flatnonzero(column < len(self.keys))
+        keep = keep[self.keys[column[keep]] == key[keep]]
+        keep = keep[np.lexsort((column[keep], row[keep]))]
+        return row[keep], column[keep], value[keep]
 
     def posterior(self, words: Sequence[str], opens: Sequence[bool] | BoolArray | None = None) -> FloatArray:
         """Compute P(a | x) (n, K) of n words.
