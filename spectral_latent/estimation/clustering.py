@@ -18,6 +18,7 @@ bounded.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import reduce
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -37,12 +38,9 @@ _POINTS = 1 << 15  # the number of points of a symbol, about
 _ROUNDING = 1e-12  # the share of the sum of squares that a cut must lower it by
 
 
-class _Sample(NamedTuple):
-    """A sample of the points of a symbol with their weights, and the sums of squares of all points."""
-
-    halves: list[FloatArray]  # each (2, n, m): the halves of n points
-    weight: list[FloatArray]  # each (n,): their weights
-    square: FloatArray  # (2,) the sum of squares of all first halves, and of all second halves
+# A sample of the points of a symbol in a shard: the halves (2, n, m) of n points, their weights (n,), and the sums of
+# squares (2,) of all first halves and of all second halves, also of points that are not in the sample.
+_Sample = tuple[FloatArray, FloatArray, FloatArray]
 
 
 class _Centres(NamedTuple):
@@ -75,12 +73,11 @@ class NodeClusters(NamedTuple):
         """Find the centres of every symbol."""
         n_nodes = np.array([of_symbol.n_nodes for of_symbol in projection.evidence])
         steps = np.ceil(n_nodes / _POINTS).astype(np.int64)
-        samples: dict[int, _Sample] = {}
+        samples = defaultdict[int, list[_Sample]](list)
         for samples_of_shard in parallel_map(_sample, treebank.shards, jobs, projection, steps):
             for a, sample in samples_of_shard.items():
-                halves, weight, square = samples.get(a, _Sample([], [], np.zeros(2)))
-                samples[a] = _Sample([*halves, *sample.halves], [*weight, *sample.weight], square + sample.square)
-        counted = [(sample, float(treebank.counts.symbol[a])) for a, sample in samples.items()]
+                samples[a].append(sample)
+        counted = [(several, float(treebank.counts.symbol[a])) for a, several in samples.items()]
         return NodeClusters(projection, dict(zip(samples, parallel_map(_centres, counted, jobs), strict=True)))
 
     def of_nodes(self, shard: TreebankShard) -> IntArray:
@@ -114,16 +111,17 @@ def _sample(shard: TreebankShard, projection: Projection, steps: IntArray) -> di
         if projection.states[a] > 1:
             halves = _halves(projection, projected, a, nodes)
             square = (halves**2 * weight[nodes, None]).sum(axis=(1, 2))
-            samples[a] = _Sample([halves[:, :: steps[a]].copy()], [weight[nodes[:: steps[a]]]], square)
+            samples[a] = (halves[:, :: steps[a]].copy(), weight[nodes[:: steps[a]]], square)
     return samples
 
 
-def _centres(counted: tuple[_Sample, float]) -> _Centres:
-    """Find at most m centres for the points of a symbol, given a sample and the sum of the weights of all its nodes."""
-    (parts, weights, square), count = counted
+def _centres(counted: tuple[list[_Sample], float]) -> _Centres:
+    """Find at most m centres for the points of a symbol, given samples and the sum of the weights of all its nodes."""
+    samples, count = counted
+    parts, weights, squares = zip(*samples, strict=True)
     halves = np.concatenate(parts, axis=1)
     m = halves.shape[2]
-    scale = np.maximum(np.sqrt(square / (count * m)), TINY)
+    scale = np.maximum(np.sqrt(sum(squares) / (count * m)), TINY)
     points = _points(halves, scale)
     centres = _bisect(points, np.concatenate(weights), m)
     # Leave out centres that are not the nearest centre of any point.
