@@ -9,9 +9,10 @@ file has a record of what it was made of.
 `en` learns phrases from GUM, and everyday words from EWT.  The trees of GUM, which are silver, are mended by rules
 (`benchmarks.silver`).  A parser of the preset `accurate`, trained on GUM, finds trees of the sentences of EWT under
 their gold tags, and under brackets that their gold dependencies require or forbid (`find_trees`).  One grammar with a
-model of spans then learns from both; a found tree counts as `FOUND` times its probability.  Copies of short trees have
-verbs that both treebanks lack (`benchmarks.words`).  Both spell quotation marks by one character, and have words of
-hyphens, which the Penn Treebank does not.  Trees with such marks come in both spellings.
+model of spans then learns from both; a found tree counts as `FOUND` times its probability.  It also learns from short
+everyday sentences, whose trees were written for it (`everyday_training.mrg`; `everyday.mrg` is a dev set).  Copies of
+short trees have verbs that all these lack (`benchmarks.words`).  Both treebanks spell quotation marks by one character,
+and have words of hyphens, which the Penn Treebank does not.  Trees with such marks come in both spellings.
 """
 
 import argparse
@@ -46,6 +47,7 @@ from spectral_latent.ready import FOLDER, listed_models
 from spectral_latent.sequence import preset as tagger_preset
 from spectral_latent_text import TextPipeline
 
+WRITTEN = Path(__file__).with_name("everyday_training.mrg")
 FOUND = 0.3  # the weight of a found tree of probability 1
 SINCE = 1800
 LONGEST = 60  # words of a sentence whose tree is found
@@ -62,8 +64,8 @@ class Recipe(NamedTuple):
     train: Callable[[Sequence[Path]], Any]
     folder: Path | None = None
     """The folder of the files; None for the folder of data."""
-    words: Sequence[Path] = ()
-    """Lists of words that are read, too."""
+    own: Sequence[Path] = ()
+    """Files of this folder that are read, too."""
 
 
 def words_spelt(tree: Phrase, opening: str, closing: str) -> Phrase:
@@ -156,7 +158,8 @@ def train_english(files: Sequence[Path]) -> ConstituencyModel:
     completed = [*find_trees(teacher, tags, sentences)]
     mended_too = (mend(tree, counts) for tree, _ in completed)
     found = in_all_spellings((tree, FOUND * share) for tree, (_, share) in zip(mended_too, completed, strict=True))
-    every = [*gold, *found]
+    written = mended(constituency_trees(WRITTEN), counts)
+    every = [*gold, *found, *((tree, 1.0) for tree in written)]
     every += list(place(every, read_words()))
     for rule, number in counts.items():
         print(f"en: {rule} changed {number:,} nodes", flush=True)
@@ -196,7 +199,7 @@ def train_icelandic(files: Sequence[Path]) -> ConstituencyModel:
 
 
 RECIPES = {
-    "en": Recipe(("treebanks/gum_open/*.ptb", "ud/en_ewt/en_ewt-ud-train.conllu"), train_english, words=(WORDS,)),
+    "en": Recipe(("treebanks/gum_open/*.ptb", "ud/en_ewt/en_ewt-ud-train.conllu"), train_english, own=(WORDS, WRITTEN)),
     "en-ud": Recipe(("ud/en_ewt/en_ewt-ud-train.conllu",), train_dependencies),
     "is": Recipe(("treebanks/icepahc/*.psd",), train_icelandic),
     "toy": Recipe(("toy.txt",), train_toy, Path(__file__).parent),
@@ -219,7 +222,7 @@ def build(name: str, folder: Path) -> Path:
         if not any(data.glob(pattern)):
             raise SystemExit(f"{data / pattern}: no such files; name the folder of treebanks by SPECTRAL_LATENT_DATA")
     made = folder / f"{name}.model"
-    recipe.train(files).save(made, record_of(name, [*files, *recipe.words]))
+    recipe.train(files).save(made, record_of(name, [*files, *recipe.own]))
     return made
 
 

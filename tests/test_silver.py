@@ -14,6 +14,7 @@ from spectral_latent.dependency import DependencySentence
 from tests.toy import toy_treebank
 
 EVERYDAY = Path(silver.__file__).with_name("everyday.mrg")
+WRITTEN = Path(silver.__file__).with_name("everyday_training.mrg")
 
 # Before and after, by the examples of Bieri et al. (1995) for each label.
 CASES = {
@@ -83,12 +84,23 @@ def test_a_rule_does_what_the_guidelines_say(rule: str, before: str, after: str 
     assert counts[rule] == (after is not None) and sum(counts.values()) == counts[rule]
 
 
-@pytest.mark.parametrize("trees", [toy_treebank(60), list(constituency_trees(EVERYDAY))], ids=["toy", "everyday"])
+@pytest.mark.parametrize(
+    "trees",
+    [toy_treebank(60), list(constituency_trees(EVERYDAY)), list(constituency_trees(WRITTEN))],
+    ids=["toy", "everyday", "written"],
+)
 def test_mended_trees_have_the_same_words_and_tags_and_stay_as_they_are(trees: list[Phrase]) -> None:
     once = list(silver.mended(trees, Counter()))
     assert [list(tree.preterminals()) for tree in once] == [list(tree.preterminals()) for tree in trees]
     again = Counter[str]()
     assert list(silver.mended(once, again)) == once and not any(again.values())
+
+
+def test_the_dev_set_has_no_sentence_to_learn_from() -> None:
+    dev, written = (
+        [" ".join(tree.words()).lower() for tree in constituency_trees(file)] for file in (EVERYDAY, WRITTEN)
+    )
+    assert len(set(written)) == len(written) > 1_000 and not set(dev) & set(written)
 
 
 @pytest.mark.parametrize(
