@@ -29,6 +29,7 @@ from benchmarks.toy import train_toy
 from benchmarks.words import FILE as WORDS
 from benchmarks.words import place, read_words
 from spectral_latent.constituency import (
+    Binarisation,
     ConstituencyModel,
     Phrase,
     PhraseConstraints,
@@ -164,7 +165,8 @@ def train_english(files: Sequence[Path]) -> ConstituencyModel:
     for rule, number in counts.items():
         print(f"en: {rule} changed {number:,} nodes", flush=True)
     (fast,) = preset("fast")
-    options = replace(fast, spans=SpanOptions(), compact=True)
+    way = Binarisation("first", siblings=1)
+    options = replace(fast, estimator=clusters_then_em(22, 2, 8), binarisation=way, spans=SpanOptions(), compact=True)
     return ConstituencyModel.train([tree for tree, _ in every], options, weights=[weight for _, weight in every])
 
 
