@@ -37,14 +37,8 @@ def _shown(text: str) -> Iterator[str]:
             yield re.sub(r"\s+# .*", "", line)
 
 
-def _pages() -> dict[str, list[str]]:
-    """List the command lines of every document, and of the help of every command, without those of usage."""
-    helps = {" ".join(["help of", *path]): help_of(path).partition("Options:")[0] for path in commands()}
-    pages = {name: list(_shown(text)) for name, text in {**documents(), **helps}.items()}
-    return {name: lines for name, lines in pages.items() if lines}
-
-
-PAGES = _pages()
+HELPS = {" ".join(["help of", *path]): help_of(path).partition("Options:")[0] for path in commands()}
+PAGES = {name: lines for name, text in {**documents(), **HELPS}.items() if (lines := list(_shown(text)))}
 
 
 @pytest.fixture(scope="module")

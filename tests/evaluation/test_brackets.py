@@ -15,10 +15,6 @@ ROOTS = ("ROOT", "S1", "VROOT")
 DELETED = ("TOP", "-NONE-", ",", ":", "``", "''", ".")
 
 
-def score(gold: str, predicted: str, max_length: int | None = None) -> BracketScores:
-    return score_brackets(zip(parse_brackets(gold), parse_brackets(predicted), strict=True), max_length)
-
-
 def shown(scores: BracketScores) -> list[str]:
     values = (scores.recall, scores.precision, scores.f1, scores.exact, scores.no_crossing, scores.tagging_accuracy)
     return [f"{value:.2f}" for value in values]
@@ -128,7 +124,8 @@ def test_sentences_by_the_loops_of_evalb(sentences: list[tuple[Phrase, Phrase]])
 
 def test_errors_and_skipped_sentences_count_for_nothing_else() -> None:
     gold = "(S (NN a)) (S (NN a)) (S (NN a) (. .)) (S (NN a))"
-    scores = score(gold, "(S (NN a)) (S (NN b)) (S (NN a) (NN .)) (S (. a))")
+    found = "(S (NN a)) (S (NN b)) (S (NN a) (NN .)) (S (. a))"
+    scores = score_brackets(zip(parse_brackets(gold), parse_brackets(found), strict=True))
     assert (scores.sentences, scores.errors, scores.skipped, scores.valid) == (4, 2, 1, 1)
     assert (scores.gold, scores.predicted, scores.words) == (1, 1, 1)
     assert shown(scores) == ["100.00"] * 6

@@ -135,7 +135,9 @@ def test_tags_and_words_are_given_up_where_nothing_derives_them() -> None:
     alone = training(unseen=False).estimate()
     assert used(alone, "both both", [1, 0]) == {(S, A, B)}
     assert used(alone, "bat ant") == {(S, A, B)}
-    one_word = replace(alone, **without_binary_rules(alone))
+    rules = replace(alone.coarse.rules, binary=alone.coarse.rules.binary[:0])
+    coarse, operators = (replace(part, rules=rules, binary=[]) for part in (alone.coarse, alone.operators))
+    one_word = replace(alone, coarse=coarse, latent=CompactOperators.of(operators), seen=alone.seen[:0])
     assert used(one_word, "both both") is None
 
 
@@ -154,13 +156,6 @@ def test_words_that_fit_are_kept_where_another_is_given_up() -> None:
     _, ant, bee = sentence.words.word.tolist()
     assert symbol[order].tolist() == [A, A, B]
     assert terminal[order].tolist() == [sentence.words.any_word, ant, bee]
-
-
-def without_binary_rules(grammar: Grammar) -> dict[str, Any]:
-    """The parts of a grammar that derives one word at most."""
-    rules = replace(grammar.coarse.rules, binary=grammar.coarse.rules.binary[:0])
-    coarse, operators = (replace(part, rules=rules, binary=[]) for part in (grammar.coarse, grammar.operators))
-    return {"coarse": coarse, "latent": CompactOperators.of(operators), "seen": grammar.seen[:0]}
 
 
 def test_charts_of_a_batch_are_those_of_each_sentence(grammar: Grammar) -> None:

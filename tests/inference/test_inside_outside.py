@@ -183,18 +183,12 @@ def test_factors_are_numbers_above_zero_one_for_each_item_and_roots_stay(wrong: 
 # The edge of the number range
 
 
-def one_state(leaf: float, binary: float = 1.0, root: float = 1.0) -> tuple[ObservableOperators, Forest]:
-    trees = columns([(0, (0, 0), (0, 0))])
-    tensor = Tensor(*np.empty((3, 0, 1)), dense=np.full((1, 1, 1), binary))
-    operators = ObservableOperators(
-        trees.rules, np.array([1]), np.array([[root]]), np.array([[leaf]]), np.empty((0, 1, 1)), [tensor]
-    )
-    return operators, Forest.of_trees(trees, trees.rules)
-
-
 @pytest.mark.parametrize("leaf", [1e-300, 1e300, 5e-324])
 def test_parameters_near_the_ends_of_the_number_range_are_exact(leaf: float) -> None:
-    operators, forest = one_state(leaf)
+    trees = columns([(0, (0, 0), (0, 0))])
+    one, tensor = np.ones((1, 1)), Tensor.of_dense(np.ones((1, 1, 1)))
+    operators = ObservableOperators(trees.rules, np.array([1]), one, leaf * one, np.empty((0, 1, 1)), [tensor])
+    forest = Forest.of_trees(trees, trees.rules)
     assert tree_weights(operators, forest).log == pytest.approx([2 * math.log(leaf)])
     assert posteriors(operators, forest) == pytest.approx(np.ones(3))
 

@@ -6,13 +6,12 @@ from typing import TypeVar
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators, Tensor
 from spectral_latent.trees import Forest, SkeletalTrees
+from tests.files.test_operators import STATES, random_model, seeds, treebanks
 from tests.oracles import (
-    Lpcfg,
     Numbers,
     change_basis,
     columns,
@@ -20,12 +19,8 @@ from tests.oracles import (
     random_numbers,
     rules_of,
     same_numbers,
-    tree_strategy,
 )
 
-seeds = st.integers(0, 2**32 - 1)
-treebanks = st.lists(tree_strategy(max_leaves=8), min_size=1, max_size=5)
-STATES = [4, 1, 5]
 Table = TypeVar("Table", Counts, ExpectedCounts)
 
 
@@ -103,10 +98,6 @@ def test_sums_of_tables_have_the_rules_of_both(some: list[tuple], others: list[t
         assert tensor.n_terms == tensor.compact().n_terms
     same_numbers(numbers_of(ours), first)
     same_numbers(numbers_of(theirs), second)
-
-
-def random_model(trees: list[tuple], seed: int) -> Lpcfg:
-    return random_numbers(np.random.default_rng(seed), STATES, rules_of(trees))
 
 
 @given(treebanks, seeds)

@@ -125,17 +125,13 @@ def test_the_default_options_are_exact_in_the_limit(population: Population) -> N
     assert np.log(probabilities(operators, population)) == pytest.approx(np.log(population.p), rel=0.0, abs=TOLERANCE)
 
 
-def bases_of(population: Population, rows: np.ndarray) -> list[np.ndarray]:
-    """E[row | state] per symbol: G^a of rows y, and K^a of rows z."""
-    groups = zip(population.model.states, population.skeletal.nodes_by_symbol(), strict=True)
-    return [means(rows[nodes, :m], population.states[nodes, :m]) for m, nodes in groups]
-
-
 def test_theorem_2_the_operators_are_the_model_in_the_basis_of_the_projections(population: Population) -> None:
     """The theorem's three claims: C = T(·G^b, ·G^c) (G^a)⁻¹, c∞ = q (G^a)⁻¹ and c¹ = G^a π with G^a = (U^a)ᵀ I^a."""
     projection, operators = estimated(population)
     projected = population.projected(projection)
-    expected = change_basis(population.model.operators(), bases_of(population, projected.y))
+    groups = zip(population.model.states, population.skeletal.nodes_by_symbol(), strict=True)
+    bases = [means(projected.y[nodes, :m], population.states[nodes, :m]) for m, nodes in groups]  # E[y | state]
+    expected = change_basis(population.model.operators(), bases)
     for name in ("root", "leaf", "unary"):
         array = getattr(expected, name)
         assert getattr(operators, name) == pytest.approx(array, rel=1e-8, abs=1e-9 * np.abs(array).max(initial=0.0))
