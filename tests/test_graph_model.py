@@ -173,6 +173,12 @@ def test_marginals_are_shares_of_states(tree: Nested) -> None:
         assert found[node] == pytest.approx(share, abs=1e-10)
 
 
+def test_the_only_observation_is_filled_in_and_nodes_are_named_by_labels() -> None:
+    model = GraphModel.train([graph_of(("A", "x", ("B", "x")))] * 5)
+    assert model.parse(graph_of(("A", MISSING, ("B", "x")))).tree.nodes[0]["observation"] == "x"
+    assert {"A", "B"} <= set(model.members[0].named_operators.symbols)
+
+
 UNSEEN: list[tuple[Nested, str]] = [
     (("C", "x"), "node 0"),
     (("A", None, ("B", "x"), ("A", "w")), "node 2"),

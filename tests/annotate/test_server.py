@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.corpora import parse_brackets
-from spectral_latent_annotate import Project, create_app, serve
+from spectral_latent_annotate import Project, _server, create_app, serve
 from spectral_latent_annotate._server import from_list, to_list
 from tests.annotate.conftest import BASE, TREES
+from tests.documents import limit_of
 
 pytest.importorskip("flask")
 
@@ -243,6 +244,12 @@ def test_what_is_shown_can_be_accepted_or_neither(tmp_path: Path) -> None:
         else:
             assert "200" in shown.get_json()["error"]
         project.close()
+
+
+def test_limits_are_those_of_the_page() -> None:
+    expected = f"{_server._LARGEST >> 20} MB, {_server._SECONDS:.0f} seconds, {_server._DEEPEST} nested phrases"
+    assert limit_of("request to the page of `annotate`") == expected
+    assert limit_of("connections to that page") == str(_server._MOST_CONNECTIONS)
 
 
 @pytest.mark.parametrize("depth", range(196, 204))

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.corpora import CorpusError, parse_table
+from spectral_latent.corpora import text as limits
 from spectral_latent.corpora.text import decode, decode_all, read_text
 from spectral_latent.reranking import parse_nbest
+from tests.documents import limit_of
 from tests.processes import is_linear
 
 
@@ -119,3 +121,10 @@ def test_what_csv_writes_is_read(table: tuple[list[str], list[list[str]]], separ
 def test_what_is_wrong_is_named(text: str, message: str) -> None:
     with pytest.raises(CorpusError, match=f"items.csv, {message}"):
         list(parse_table(text, "items.csv")[1])
+
+
+def test_limits_are_those_of_the_page() -> None:
+    assert limit_of("line of a text, decompressed") == f"{limits._LONGEST_LINE / 2**20:g} MB"
+    assert limit_of("text that is read as a whole, decompressed") == f"{limits._LONGEST_TEXT / 2**30:g} GB"
+    times = f"{limits._MOST_EXPANDED} times the compressed size"
+    assert limit_of("gzip") == f"{limits._EXPANDED / 2**20:g} MB, or {times}"

@@ -20,6 +20,7 @@ from safetensors import safe_open
 
 from spectral_latent._version import TESTED, untested
 from spectral_latent.files import (
+    MAX_BYTES,
     Axes,
     CompactOperators,
     ModelFileError,
@@ -33,6 +34,7 @@ from spectral_latent.files import (
 from spectral_latent.inference import inside, marginals, outside
 from spectral_latent.operators import ObservableOperators, Tensors
 from spectral_latent.trees import FloatArray, Forest
+from tests.documents import limit_of
 from tests.oracles import columns, random_lpcfg, random_numbers, rules_of
 
 TREES = [(0, (1, (2, 0), (2, 1)), (0, (2, 1))), (0, (0, (2, 0)), (0, (2, 0))), (1, (2, 1), (1, (2, 0), (0, 2)))]
@@ -433,3 +435,7 @@ def test_settings_of_the_file_itself_cannot_be_given(name: str, tmp_path: Path) 
     with pytest.raises(ValueError, match=f"the file has a setting {name} of its own"):
         save_model(tmp_path / "m", {}, {"kind": "toy", name: 1})
     assert not (tmp_path / "m").exists()
+
+
+def test_the_largest_memory_is_that_of_the_page() -> None:
+    assert limit_of("arrays of a model in memory").startswith(f"{MAX_BYTES / 2**30:g} GB, ")
