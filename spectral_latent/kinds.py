@@ -7,31 +7,12 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spectral_latent._names import import_when_used
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from spectral_latent.anchors import AnchorHMM
-    from spectral_latent.automata import WeightedAutomaton
-    from spectral_latent.constituency import ConstituencyModel
-    from spectral_latent.dependency import DependencyModel
-    from spectral_latent.graphs import GraphModel
-    from spectral_latent.reranking import Reranker
-    from spectral_latent.sequence import LatentHMM, LatentTagger
-
-    Model: TypeAlias = (
-        AnchorHMM
-        | ConstituencyModel
-        | DependencyModel
-        | LatentHMM
-        | LatentTagger
-        | GraphModel
-        | Reranker
-        | WeightedAutomaton
-    )
 
 __all__ = ["KINDS", "Kind", "added_kinds", "find_kind", "import_when_used", "load", "make_model", "usual_kind"]
 
@@ -94,7 +75,7 @@ def usual_kind(kind: str) -> str:
     return kind if found is None else found.extends or kind
 
 
-def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Model:
+def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Any:
     """Read a model of any kind from its file.
 
     path: a file that a model's `save` or the command `spectral-latent train` has written.
@@ -119,8 +100,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Model
         from spectral_latent.files import MAX_BYTES, open_model
 
         with open_model(path, max_bytes=MAX_BYTES if max_bytes is None else max_bytes) as (arrays, settings):
-            model: Model = make_model(arrays, settings)
-            return model
+            return make_model(arrays, settings)
 
 
 def make_model(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Any:

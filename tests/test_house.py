@@ -192,13 +192,13 @@ LINES: dict[str, tuple[int, int]] = {
     "anchors": (520, 187),
     "dependency": (1930, 504),  # exports for packages on top; batches without searches for garbage
     "graphs": (307, 102),
-    "corpora": (1936, 517),  # tables of separated values, raw text of CoNLL-U from dependency; difflib comes on use
+    "corpora": (1934, 517),  # tables of separated values, raw text of CoNLL-U from dependency; difflib comes on use
     "reranking": (1011, 374),  # readers and writers of n-best lists came from corpora
     "evaluation": (831, 289),
-    "kinds": (103, 33),  # kinds that other packages add, which are found by entry points
+    "kinds": (83, 33),  # kinds that other packages add, which are found by entry points
     "cli": (2793, 464),  # exports for packages on top, training of kinds that they add, facts of ready models
     "__main__": (4, 1),
-    "spectral_latent_annotate": (1598, 428),  # names imported on use; several files to suggest from
+    "spectral_latent_annotate": (1597, 427),  # names imported on use; several files to suggest from
     "spectral_latent_nltk": (755, 345),  # conversions of the objects of NLTK came from corpora
     "spectral_latent_sklearn": (536, 158),  # and groups of rows, so that searches keep sequences whole
     "spectral_latent_spacy": (505, 141),

@@ -2,6 +2,7 @@
 
 import errno
 import json
+from pathlib import Path
 from typing import Annotated, Literal
 
 import click
@@ -61,6 +62,8 @@ def suggest(
     rank: write the sentences with the most expected errors first."""
     from spectral_latent_annotate._suggestions import suggest_trees
 
+    if rank and "errors" in files and not Path("errors").exists():
+        raise click.UsageError("--rank is by expected errors, and takes no value; leave out `errors`")
     parser = load_for(model, "constituency")
     given = tell_of_tags(read_sentences(files, "text" if text else format_, parser.tokenisation))
     sentences = [sentence for sentence in given.sentences if sentence.sentence.forms]

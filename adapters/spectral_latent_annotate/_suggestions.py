@@ -106,7 +106,8 @@ def suggest_trees(model: ConstituencyModel | None, sentences: Iterable[Sequence[
     if not all(map(len, given)):
         raise ValueError(f"sentence {[len(words) for words in given].index(0) + 1} has no words")
     if model is None:
-        return [_flat_suggestion(words) for words in given]
+        flat = [Phrase(FALLBACK, tuple(Phrase(UNKNOWN_TAG, (word,)) for word in words)) for words in given]
+        return [Suggestion(tree, dict.fromkeys(list_constituents(tree), 0.0), {}, True) for tree in flat]
     batches = (given[at : at + _TOGETHER] for at in range(0, len(given), _TOGETHER))
     check_kind(model, ConstituencyModel)
     return [found for batch in batches for found in _suggest(model, batch)]
@@ -130,12 +131,6 @@ def _suggest(model: ConstituencyModel, sentences: Sequence[Sequence[str]]) -> li
 def _plain(part: Constituent) -> Constituent:
     """Leave out the function labels of a constituent."""
     return part if part.is_tag else part._replace(label=base_label(part.label))
-
-
-def _flat_suggestion(words: Sequence[str]) -> Suggestion:
-    """Suggest a flat tree, in which nothing is sure."""
-    tree = Phrase(FALLBACK, tuple(Phrase(UNKNOWN_TAG, (word,)) for word in words))
-    return Suggestion(tree, dict.fromkeys(list_constituents(tree), 0.0), {}, True)
 
 
 def alternatives_of(

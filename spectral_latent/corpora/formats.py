@@ -99,9 +99,7 @@ class Guess(NamedTuple):
         return NAMES.get(self.form, f"lists of the format {self.form}")
 
     def warning(self, source: str) -> str:
-        """Write what speaks for another format; empty if nothing does."""
-        if not self.doubt:
-            return ""
+        """Write what speaks for another format."""
         return f"{source}: {self.doubt}, and it is read as {self.contents}; if that is wrong, give --format"
 
     def error(self, error: CorpusError) -> CorpusError:

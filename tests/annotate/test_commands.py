@@ -101,6 +101,8 @@ def test_formats_and_outputs_are_those_of_all_commands(run: Run, model: Path, tr
     assert list(tree.words()) == ["They", "see", "it", "."]
     assert len(run("suggest", model, "--text", stdin="They see it. They left.").stdout.splitlines()) == 2
     assert run("repair", tmp_path / "absent", tmp_path / "text").exit_code == 1
+    refused = run("suggest", model, tmp_path / "text", "--rank", "errors")
+    assert refused.exit_code == 2 and "takes no value" in refused.output
 
 
 def _annotate(folder: Path, *arguments: str) -> subprocess.Popen[str]:
