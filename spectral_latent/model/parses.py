@@ -89,7 +89,7 @@ def _fault(text: str, wrong: re.Pattern[str], remedy_if_empty: str, remedy: str)
     found = wrong.search(text)
     if found is None:
         return f"is empty; {remedy_if_empty}"
-    if found[0] >= "\ud800" and not found[0].isspace():
+    if found[0] >= "\ud800":
         return f"has {found[0]!r}, half a character; give whole characters"
     return f"has {found[0]!r}; {remedy}"
 

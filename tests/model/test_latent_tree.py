@@ -12,7 +12,7 @@ from spectral_latent import GraphModel, LatentHMM, LatentTagger
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.model.parses import check_words
+from spectral_latent.model.parses import check_labels, check_words
 from spectral_latent.model.parts import Parts
 from spectral_latent.sequence import HMMOptions, TaggerOptions
 from spectral_latent.trees import MISSING
@@ -142,3 +142,10 @@ def test_members_without_a_tree_have_no_part_in_posteriors() -> None:
     ]
     assert both.posteriors(inputs[0]) == pytest.approx(alone.posteriors(inputs[0]))
     np.testing.assert_allclose(both.log_probabilities(inputs), alone.log_probabilities(inputs) - np.log(2.0))
+
+
+@pytest.mark.parametrize(("label", "is_half"), [("S x", False), ("S\u3000", False), ("S\udfff", True), ("", False)])
+def test_labels_that_no_file_can_hold_are_named(label: str, is_half: bool) -> None:
+    with pytest.raises(ValueError, match="the label") as raised:
+        check_labels([label])
+    assert ("half" in str(raised.value)) == is_half
