@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from spectral_latent import dependency
 from spectral_latent.constituency import ConstituencyModel, preset
+from spectral_latent.dependency import DependencyModel
 from spectral_latent.sequence import LatentTagger
 from tests.cli.conftest import ROW, Run
 
@@ -28,7 +30,7 @@ def test_weights_of_sources_and_symbols_seen_once(run: Run, treebank: Path, tmp_
     assert run("parse", tmp_path / "a", stdin="etc falls .").stdout == "(S (X (FW etc)) (VP (VBZ falls)) (. .))\n"
 
 
-def test_presets_have_their_options_and_told_steps(run: Run, treebank: Path, tmp_path: Path) -> None:
+def test_presets_have_their_options_and_told_steps(run: Run, treebank: Path, files: Path, tmp_path: Path) -> None:
     """`fast` is the default, and may have other states."""
     for name, extra in (("default", []), ("named", ["--preset", "fast"]), ("few", ["--n-states", "3"])):
         assert run("train", "constituency", treebank, "-o", tmp_path / name, *extra).exit_code == 0
@@ -45,6 +47,10 @@ def test_presets_have_their_options_and_told_steps(run: Run, treebank: Path, tmp
     options = [member.options for member in ConstituencyModel.load(tmp_path / "best").members]
     assert [each.estimator.states.seed for each in options] == [4] * 6
     assert len({each.binarisation for each in options}) == 6
+    accurate = ("-o", tmp_path / "accurate", "--preset", "accurate", "--seed", "4")
+    assert run("train", "dependency", files / "gold.conllu", *accurate, "-q").exit_code == 0
+    seeds = [member.options.estimator.states.seed for member in DependencyModel.load(tmp_path / "accurate").members]
+    assert seeds == [4 + each.estimator.states.seed for each in dependency.preset("accurate")] != [4] * len(seeds)
 
 
 def test_text_is_parsed_and_learnt_from(run: Run, treebank: Path, tmp_path: Path) -> None:
