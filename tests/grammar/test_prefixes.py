@@ -14,7 +14,6 @@ from spectral_latent.grammar.prefixes import LatentPrefixes, prefix_forest
 from spectral_latent.inference import LeftCorners
 from spectral_latent.model import Prefixes, entropies
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import FloatArray
 from tests.grammar.test_forests import leaves_of
 from tests.grammar.test_grammar import OPTIONS, Grammar, training
 from tests.inference.test_left_corners import branching
@@ -54,23 +53,6 @@ def computed(model: Lpcfg, words: list[int], threshold: float = 0.0, coarse: Lpc
     return latent_prefixes(model, words, threshold, coarse).probabilities()
 
 
-def computed_next_words(model: Lpcfg, words: list[int], coarse: Lpcfg | None = None) -> FloatArray:
-    """The probabilities of what follows each prefix."""
-    latent = latent_prefixes(model, words, coarse=coarse)
-    found = latent.next_words(2)
-    np.testing.assert_array_equal(found.prefixes, latent.probabilities().words)
-    return found.following
-
-
-def repetition(q: float, n: int) -> Prefixes:
-    """The prefixes of n words of S → S S (q) | a."""
-    operators = branching(q)
-    corners = LeftCorners.compute(operators)
-    leaves = leaves_of(operators, np.zeros(n, dtype=np.int64))
-    spans = prefix_forest(CoarseGrammar.of(operators, np.ones(1)), corners, leaves, 0.0, MOST)
-    return LatentPrefixes.compute(operators, corners, leaves, spans).probabilities()
-
-
 def probability(model: Lpcfg, words: tuple[int, ...]) -> float:
     """The probability of a sentence, by the plain inside algorithm."""
     n = len(words)
@@ -105,9 +87,10 @@ def test_next_words_are_ratios_of_prefixes(binary: float) -> None:
     """Also where some trees are infinite."""
     model = small(2, [2, 1, 3], binary)
     words = [1, 0, 0]
-    found = computed_next_words(model, words)
+    latent = latent_prefixes(model, words)
+    before, (prefixes, found) = latent.probabilities(), latent.next_words(2)
+    np.testing.assert_array_equal(prefixes, before.words)
     np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
-    before = computed(model, words)
     for j in range(4):
         after = [computed(model, [*words[:j], x]).words[-1] for x in range(2)]
         np.testing.assert_allclose(found[j, :2], np.exp(np.array(after) - before.words[j]), rtol=1e-9)
@@ -137,7 +120,10 @@ def test_tags_are_those_that_a_word_may_have() -> None:
 def test_nothing_underflows() -> None:
     """S → S S (q) | a over 150 words, whose trees are counted by Catalan numbers C: p(n words) = C(n-1) q^(n-1) p^n."""
     q = 0.001
-    found = repetition(q, 150)
+    operators = branching(q)
+    corners, leaves = LeftCorners.compute(operators), leaves_of(operators, np.zeros(150, dtype=np.int64))
+    spans = prefix_forest(CoarseGrammar.of(operators, np.ones(1)), corners, leaves, 0.0, MOST)
+    found = LatentPrefixes.compute(operators, corners, leaves, spans).probabilities()
     n = np.arange(2, 200)
     catalan = np.concatenate([[0.0], np.cumsum(np.log(4 * n - 6) - np.log(n))])
     log = catalan + np.arange(199) * np.log(q) + np.arange(1, 200) * np.log(1.0 - q)

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from spectral_latent import GraphModel, LatentHMM, LatentTagger
-from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase
-from spectral_latent.dependency import DependencySentence
+from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.model.parses import check_labels, check_words
 from spectral_latent.model.parts import Parts
@@ -55,31 +54,16 @@ def graphs() -> GraphModel:
     return GraphModel.train([pair("x", "y"), pair("z", "z"), pair("z", "x")] * 50, ESTIMATOR)
 
 
-def key(tree: Any) -> Any:
-    """Name a tree by its parts; graphs by their observations."""
-    if isinstance(tree, nx.DiGraph):
-        return tuple(data.get("observation") for _, data in tree.nodes(data=True))
-    return tree if isinstance(tree, Phrase) else (tree.forms, tree.heads)
-
-
-def bare(tree: Any) -> Any:
-    """The input that a tree derives."""
-    if isinstance(tree, Phrase):
-        return list(tree.words())
-    if isinstance(tree, DependencySentence):
-        return tree.without_tree()
-    return tree if isinstance(tree, nx.DiGraph) else [each[0] if isinstance(each, tuple) else each for each in tree]
-
-
 @pytest.mark.parametrize("make", [spectral_tags, chains, spectral_chains, graphs])  # others: tests/identities
 def test_one_input_has_one_answer_by_every_verb(make: Any) -> None:
     model = make()
     drawn = [pair("x", "y"), pair("z", MISSING)] if make is graphs else model.sample(12, np.random.default_rng(0))
-    inputs = [bare(tree) for tree in drawn]
+    inputs = [[word for word, _ in row] for row in drawn] if make is spectral_tags else drawn
 
     def plain(parses: Any) -> list[Any]:
-        """Make of parses what can be compared."""
-        return [(key(each.tree) if make is graphs else each.tree, each.sign, each.log) for each in parses]
+        """Make of parses what can be compared: of graphs, the names of the nodes and their observations."""
+        trees = [list(each.tree.nodes(data="observation")) if make is graphs else each.tree for each in parses]
+        return [(tree, each.sign, each.log) for tree, each in zip(trees, parses, strict=True)]
 
     together = [plain(parses) for parses in model.parse_all(inputs, 2)]
     assert together == [plain(parses) for parses in model.parse_all(iter(inputs), 2, jobs=2)]
