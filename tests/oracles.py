@@ -53,7 +53,7 @@ def leaves(tree: Tree) -> list[int]:
     return [tree[1]] if not below else [leaf for child in below for leaf in leaves(child)]
 
 
-def spans(tree: Tree, first: int = 0) -> list[Item]:
+def spans(tree: Tree) -> list[Item]:
     """List the item of every node, in post-order."""
     items: list[Item] = []
 
@@ -66,7 +66,7 @@ def spans(tree: Tree, first: int = 0) -> list[Item]:
         items.append((node[0], begin, end))
         return end
 
-    add(tree, first)
+    add(tree, 0)
     return items
 
 
@@ -284,18 +284,9 @@ def random_projections(
 
 
 def moments_by_loops(
-    trees: SkeletalTrees,
-    rules: Rules,
-    states: Sequence[int],
-    y: np.ndarray,
-    z: np.ndarray,
-    weights: np.ndarray | None = None,
+    trees: SkeletalTrees, rules: Rules, states: Sequence[int], y: np.ndarray, z: np.ndarray
 ) -> Moments:
-    """Compute the moments of trees node by node.
-
-    rules: the rules of the table; nodes with other rules are left out of the sums of rules.
-    weights: (N,) how often each node counts.
-    """
+    """Compute the moments of trees node by node; those with other rules are left out of the sums of rules."""
     size = y.shape[1] + 1
     root, inside, outside = np.zeros((3, len(states), size))
     leaf = np.zeros((len(rules.leaf), size))
@@ -305,12 +296,11 @@ def moments_by_loops(
     roots = set(trees.root.tolist())
     for node in range(trees.n_nodes):
         a, left, right = (int(column[node]) for column in (trees.symbol, trees.left, trees.right))
-        weight = 1.0 if weights is None else float(weights[node])
-        own = weight * np.append(1.0, z[node])
+        own = np.append(1.0, z[node])
         outside[a] += own
-        inside[a] += weight * np.append(1.0, y[node])
+        inside[a] += np.append(1.0, y[node])
         if node in roots:
-            root[a] += weight * np.append(1.0, y[node])
+            root[a] += np.append(1.0, y[node])
         if left < 0:
             if (rule := (a, int(trees.terminal[node]))) in places["leaf"]:
                 leaf[places["leaf"][rule]] += own
@@ -321,7 +311,7 @@ def moments_by_loops(
             b, c = int(trees.symbol[left]), int(trees.symbol[right])
             if (a, b, c) in places["binary"]:
                 vectors = [np.append(1.0, row[: states[s]]) for row, s in ((z[node], a), (y[left], b), (y[right], c))]
-                binary[places["binary"][a, b, c]] += weight * np.einsum("a,b,c->abc", *vectors)
+                binary[places["binary"][a, b, c]] += np.einsum("a,b,c->abc", *vectors)
     tensors = [Tensor.of_dense(full) for full in binary]
     return Moments(rules, np.array(states), root, leaf, unary, tensors, outside=outside, inside=inside)
 

@@ -58,17 +58,12 @@ class Population(NamedTuple):
         return Bigrams(before, after, table[before, after], np.flatnonzero(first), first[first > 0], self.unigrams)
 
 
-def anchor_hmm(seed: int, m: int, n: int, *, brown: bool = False, mixed: float = 0.8) -> Population:
-    """Each state has an anchor, at some type; other types belong to one state (`brown`) or are mixtures of all.
-
-    mixed: how near the mixtures may come to the corners.
-    """
+def anchor_hmm(seed: int, m: int, n: int) -> Population:
+    """Each state has an anchor, at some type; other types are mixtures of all."""
     rng = np.random.default_rng(seed)
     place = rng.permutation(n)
-    mixture = mixed * rng.dirichlet(np.ones(m), n) + (1.0 - mixed) / m
+    mixture = 0.8 * rng.dirichlet(np.ones(m), n) + 0.2 / m
     mixture[place[:m]] = np.eye(m)
-    if brown:
-        mixture[place[m:]] = np.eye(m)[rng.integers(0, m, n - m)]
     weight = rng.uniform(0.5, 1.5, n)
     weight[place[:m]] = 4.0
     emission = (mixture * weight[:, None]).T

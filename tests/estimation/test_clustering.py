@@ -34,19 +34,19 @@ def test_known_states_are_counted_node_by_node(trees: list[tuple], seed: int) ->
 
 
 @cache
-def separated(n_trees: int = 150, noise: tuple[float, ...] = (0.02,) * 4) -> tuple[Shard, np.ndarray]:
-    """Nodes of two symbols whose three states show in their features, with little noise; and the states.
+def separated(noise: tuple[float, ...] = (0.02,) * 4) -> Shard:
+    """Nodes of two symbols whose three states show in their features, with little noise.
 
     noise: how often each template has a random value.
     """
     rng = np.random.default_rng(1)
-    trees = columns([(0, (1, 0), (1, 1)), (0, (1, 1), (0, (1, 0), (1, 0)))] * (n_trees // 2))
+    trees = columns([(0, (1, 0), (1, 1)), (0, (1, 1), (0, (1, 0), (1, 0)))] * 75)
     truth = rng.integers(0, 3, trees.n_nodes)
     sides = []
     for _ in range(2):
         random = rng.random((trees.n_nodes, len(noise))) < noise
         sides.append(np.where(random, rng.integers(0, 3, random.shape), truth[:, None]))
-    return Shard.of(trees, FeatureColumns(*sides)), truth
+    return Shard.of(trees, FeatureColumns(*sides))
 
 
 def parts(shard: Shard, *ends: int) -> list[Shard]:
@@ -62,16 +62,16 @@ def parts(shard: Shard, *ends: int) -> list[Shard]:
     return found
 
 
-def learnt(shards: list[Shard], states: int = 3, jobs: int = 1, cutoff: float = 0.01) -> tuple[Treebank, NodeClusters]:
+def learnt(shards: list[Shard], states: int = 3, cutoff: float = 0.01) -> tuple[Treebank, NodeClusters]:
     treebank = Treebank.of(shards)
-    projection = Projection.learn(shards, EstimatorOptions(n_states=states, cutoff=cutoff), jobs)
-    return treebank, NodeClusters.learn(treebank, projection, jobs)
+    projection = Projection.learn(shards, EstimatorOptions(n_states=states, cutoff=cutoff))
+    return treebank, NodeClusters.learn(treebank, projection)
 
 
 @pytest.mark.parametrize("noise", [(0.02,) * 4, (0.02, 0.6, 0.7, 0.8)])
 def test_every_node_has_the_state_of_the_nearest_centre(noise: tuple[float, ...]) -> None:
     """Among points of two halves y and σ ∘ z, each of unit mean square; with noise, values of σ differ."""
-    shard, _ = separated(noise=noise)
+    shard = separated(noise=noise)
     _, clusters = learnt([shard], states=5)
     projection = clusters.projection
     sigma = projection.maps[1].sigma
@@ -90,7 +90,7 @@ def test_every_node_has_the_state_of_the_nearest_centre(noise: tuple[float, ...]
 
 
 def test_counts_of_clusters_are_those_of_their_nodes() -> None:
-    shard, _ = separated()
+    shard = separated()
     shards = parts(shard, 1, 2, 50, 120)
     treebank, clusters = learnt(shards)
     state = np.concatenate([clusters.of_nodes(part) for part in shards])
@@ -99,7 +99,7 @@ def test_counts_of_clusters_are_those_of_their_nodes() -> None:
 
 
 def test_counts_of_a_rank_keep_the_counts_of_states_in_few_terms() -> None:
-    shard, _ = separated()
+    shard = separated()
     treebank, clusters = learnt(parts(shard, 75), states=9, cutoff=1e-6)
     assert clusters.states.max() > 6
     full = cluster_counts(treebank, clusters)

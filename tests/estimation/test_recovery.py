@@ -182,14 +182,10 @@ def spectral(
     return estimate(Treebank.of([Shard.of(trees, features)], priors), options).operators
 
 
-def redundant(arity: int) -> tuple[SkeletalTrees, FeatureColumns]:
+def redundant() -> tuple[SkeletalTrees, FeatureColumns]:
     """Chains S → A (…), A → B (B) whose nodes of A have the same template twice: Ω has singular values of zero."""
     rng = np.random.default_rng(1)
-    trees = []
-    for _ in range(300):
-        leaves = [(2, int(rng.integers(4))) for _ in range(arity)]
-        trees.append((0, (1, *leaves)))
-    skeletal = columns(trees)
+    skeletal = columns((0, (1, (2, first), (2, second))) for first, second in rng.integers(4, size=(300, 2)).tolist())
     n = skeletal.n_nodes
     of_a = skeletal.symbol == 1
     first, second = (np.where(of_a, rng.integers(3, size=n), 0) for _ in range(2))
@@ -199,7 +195,7 @@ def redundant(arity: int) -> tuple[SkeletalTrees, FeatureColumns]:
 
 def test_parameters_of_absurd_size_are_an_error() -> None:
     with pytest.raises(EstimationError, match="cutoff"):
-        spectral(*redundant(2), EstimatorOptions(n_states=9, smoothing=None, cutoff=0.0))
+        spectral(*redundant(), EstimatorOptions(n_states=9, smoothing=None, cutoff=0.0))
 
 
 def test_parameters_that_are_no_numbers_are_an_error() -> None:
@@ -207,4 +203,4 @@ def test_parameters_that_are_no_numbers_are_an_error() -> None:
         return moments.rules, np.full_like(moments.total, np.nan)
 
     with pytest.raises(EstimationError):
-        spectral(*redundant(2), EstimatorOptions(), Priors(broken))
+        spectral(*redundant(), EstimatorOptions(), Priors(broken))

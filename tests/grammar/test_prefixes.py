@@ -17,16 +17,16 @@ from spectral_latent.operators import ObservableOperators
 from tests.grammar.test_forests import leaves_of
 from tests.grammar.test_grammar import OPTIONS, Grammar, training
 from tests.inference.test_left_corners import branching
-from tests.oracles import Lpcfg, Rule, all_rules, random_lpcfg
+from tests.oracles import Lpcfg, all_rules, random_lpcfg
 from tests.toy import toy_treebank
 
 MOST = 10**6
 ALL_SEEN = np.ones(3, dtype=np.bool_)
 
 
-def small(seed: int, states: list[int], binary: float, rules: dict[str, list[Rule]] | None = None) -> Lpcfg:
+def small(seed: int, states: list[int], binary: float) -> Lpcfg:
     """A random grammar over two words whose states are all parents of two children with one probability."""
-    model = random_lpcfg(np.random.default_rng(seed), states, rules or all_rules(len(states), 2))
+    model = random_lpcfg(np.random.default_rng(seed), states, all_rules(len(states), 2))
     for table, share in ((model.t, binary), (model.q, 1.0 - binary)):
         for a, m in enumerate(states):
             own = [array for rule, array in table.items() if rule[0] == a]
@@ -36,21 +36,19 @@ def small(seed: int, states: list[int], binary: float, rules: dict[str, list[Rul
     return model
 
 
-def latent_prefixes(
-    model: Lpcfg, words: list[int], threshold: float = 0.0, coarse: Lpcfg | None = None
-) -> LatentPrefixes:
+def latent_prefixes(model: Lpcfg, words: list[int], coarse: Lpcfg | None = None) -> LatentPrefixes:
     """The prefixes of words; a coarse grammar with rules of other probabilities builds the forest."""
     coarse = coarse or small(99, [1] * len(model.states), 0.3)
     operators = [each.operators(probabilities=True) for each in (coarse, model)]
     corners = [LeftCorners.compute(each) for each in operators]
     leaves = leaves_of(operators[0], np.array(words))
     grammar = CoarseGrammar.of(operators[0], np.ones(len(model.states)) / len(model.states))
-    spans = prefix_forest(grammar, corners[0], leaves, threshold, MOST)
+    spans = prefix_forest(grammar, corners[0], leaves, 0.0, MOST)
     return LatentPrefixes.compute(operators[1], corners[1], leaves, spans)
 
 
-def computed(model: Lpcfg, words: list[int], threshold: float = 0.0, coarse: Lpcfg | None = None) -> Prefixes:
-    return latent_prefixes(model, words, threshold, coarse).probabilities()
+def computed(model: Lpcfg, words: list[int], coarse: Lpcfg | None = None) -> Prefixes:
+    return latent_prefixes(model, words, coarse).probabilities()
 
 
 def probability(model: Lpcfg, words: tuple[int, ...]) -> float:

@@ -1,14 +1,13 @@
 """Tables of rules against dictionaries from rules to dense arrays."""
 
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
 import pytest
 from hypothesis import given
 
 from spectral_latent.inference import tree_weights
-from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators, Tensor
+from spectral_latent.operators import Counts, ObservableOperators, Tensor
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.files.test_operators import STATES, random_model, seeds, treebanks
 from tests.oracles import (
@@ -21,13 +20,11 @@ from tests.oracles import (
     same_numbers,
 )
 
-Table = TypeVar("Table", Counts, ExpectedCounts)
 
-
-def random_table(trees: list[tuple], seed: int, kind: type[Table] = Counts, *, positive: bool = False) -> Table:
+def random_table(trees: list[tuple], seed: int, *, positive: bool = False) -> Counts:
     """A table over the rules of trees; every second tensor is in factors where that is cheaper."""
     operators = random_numbers(np.random.default_rng(seed), STATES, rules_of(trees)).operators()
-    table = kind(operators.rules, operators.states, operators.root, operators.leaf, operators.unary, operators.binary)
+    table = Counts(operators.rules, operators.states, operators.root, operators.leaf, operators.unary, operators.binary)
     if not positive:
         return table
     binary = table.binary.with_data(np.abs(table.binary.data))

@@ -27,13 +27,12 @@ CORPUS: Corpus = [
 ]
 
 
-def options(estimator: EstimatorName = "spectral", n_states: int = 2) -> TaggerOptions:
-    return TaggerOptions(EstimatorOptions(estimator, n_states=n_states))
+def options(estimator: EstimatorName = "spectral") -> TaggerOptions:
+    return TaggerOptions(EstimatorOptions(estimator, n_states=2))
 
 
-def hmm_options(estimator: EstimatorName = "spectral", n_states: int | None = 2) -> HMMOptions:
-    most = EstimatorOptions(estimator, n_states=n_states or 32)
-    return HMMOptions(most, choose_states=n_states is None)
+def hmm_options(estimator: EstimatorName) -> HMMOptions:
+    return HMMOptions(EstimatorOptions(estimator, n_states=2), choose_states=False)
 
 
 @pytest.fixture(scope="module", params=["spectral", "clusters-em"])

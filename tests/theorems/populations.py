@@ -161,11 +161,9 @@ class Population:
     def projected(self, projection: Projection) -> ProjectedTrees:
         return projection.project(self.shard)
 
-    def moments(self, projection: Projection, weights: np.ndarray | None = None) -> Moments:
-        """The exact moments, or those under other weights (N,)."""
+    def moments(self, projection: Projection) -> Moments:
         trees, y, z = self.projected(projection)
-        weights = self.weights if weights is None else weights
-        return Moments.of_trees(trees, self.model.rules(), projection.states, y, z, weights)
+        return Moments.of_trees(trees, self.model.rules(), projection.states, y, z, self.weights)
 
     def sentences(self, n: int) -> dict[tuple[int, ...], list[int]]:
         """The n sentences with the most trees, and the numbers of these."""
