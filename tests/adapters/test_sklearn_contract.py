@@ -63,8 +63,6 @@ def test_checks_of_scikit_learn(estimator: BaseEstimator) -> None:
     assert get_tags(estimator).input_tags.two_d_array
 
 
-# Models of hmmlearn have the same likelihoods and states
-
 RNG = np.random.default_rng(0)
 LETTERS = np.array(["a", "b", "c"])[np.cumsum(RNG.integers(0, 2, size=300)) % 3].reshape(-1, 1)
 NUMBERS = RNG.normal(size=(200, 2)) + np.tile([[0.0, 3.0], [9.0, 1.0]], (100, 1))

@@ -20,9 +20,6 @@ seeds = st.integers(0, 2**32 - 1)
 strings = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=6), min_size=1, max_size=12)
 
 
-# Anchor hidden Markov models and what is expected of them
-
-
 class Population(NamedTuple):
     """An anchor HMM and its exact moments, for one sequence.
 
@@ -98,9 +95,6 @@ def counts_of(bigrams: Bigrams, n: int) -> tuple[np.ndarray, np.ndarray]:
     return table, np.bincount(bigrams.first, bigrams.first_count, minlength=n)
 
 
-# Population moments
-
-
 @settings(max_examples=30)
 @given(seeds, st.integers(1, 8), st.integers(0, 3))
 def test_corners_and_mixtures_give_the_model_back(seed: int, m: int, more: int) -> None:
@@ -128,9 +122,6 @@ def test_the_likeliest_model_of_the_population_is_the_true_one() -> None:
     assert one["π"] < 1e-9
     assert one["T"] > 1.5 * three["T"] > 15 * many["T"]
     assert many == pytest.approx(dict.fromkeys(("π", "T", "stop", "O"), 0.0), abs=1e-9)
-
-
-# The choice of anchors
 
 
 def volume(points: np.ndarray) -> float:
@@ -196,9 +187,6 @@ def test_mixtures_are_sharpened_and_sum_to_one(seed: int, m: int, sharpness: flo
     assert find_mixtures(corners, corners, sharpness) == pytest.approx(np.eye(m), abs=1e-7 if sharpness < 1 else 1e-12)
 
 
-# Counts
-
-
 @given(strings)
 def test_bigrams_are_those_of_a_loop(rows: list[list[int]]) -> None:
     table, first, unigrams = np.zeros((4, 5)), np.zeros(4), np.zeros(4)
@@ -214,9 +202,6 @@ def test_bigrams_are_those_of_a_loop(rows: list[list[int]]) -> None:
     assert bigrams.unigrams.tolist() == unigrams.tolist()
     assert bigrams.first_probabilities() == pytest.approx(first / len(rows))
     assert len(set(zip(bigrams.before.tolist(), bigrams.after.tolist(), strict=True))) == len(bigrams.count)
-
-
-# Parameters
 
 
 def logarithm(found: HiddenMarkov, share: np.ndarray, bigrams: Bigrams) -> tuple[float, float]:

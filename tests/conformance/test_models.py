@@ -25,6 +25,17 @@ STRINGS = [*SENTENCES, []]
 NEW = [["the", "cow", "sees", "a", "dog", "in", "it", "with", "the", "cat"], ["dogs"], ["sleeps", "with", "it"]]
 
 
+def refused_by_parsers(model: Any, one: Any, nothing: Any) -> Refused:
+    """List calls of a parser that must fail, with an input of one word and one without words."""
+    for ask in (model.parse, model.posteriors, model.surprisal, model.entropy):
+        yield partial(ask, nothing), ValueError, "empty sentence"
+    for ask_all in (model.parse_all, model.log_probabilities):
+        yield lambda ask_all=ask_all: list(ask_all([one, nothing])), ValueError, "input 2: an empty sentence"
+    yield from wrong_counts(lambda n_best: model.parse_nbest(one, n_best))
+    yield from wrong_counts(lambda n_best: model.parse_all([], n_best))
+    yield from wrong_choices("scored", partial(model.parse_all, []))
+
+
 class TestConstituencyModel(AnswersByProcesses, EstimatedConformance):
     model_class = ConstituencyModel
     examples = PHRASES
@@ -53,13 +64,7 @@ class TestConstituencyModel(AnswersByProcesses, EstimatedConformance):
         return list(model.parse_all(inputs, 2, **jobs))
 
     def refused(self, model: ConstituencyModel) -> Refused:
-        for ask in (model.parse, model.posteriors, model.surprisal, model.entropy):
-            yield partial(ask, []), ValueError, "empty sentence"
-        for ask_all in (model.parse_all, model.log_probabilities):
-            yield lambda ask_all=ask_all: list(ask_all([["dogs"], []])), ValueError, "input 2: an empty sentence"
-        yield from wrong_counts(lambda n_best: model.parse_nbest(["dogs"], n_best))
-        yield from wrong_counts(lambda n_best: model.parse_all([], n_best))
-        yield from wrong_choices("scored", partial(model.parse_all, []))
+        return refused_by_parsers(model, ["dogs"], [])
 
 
 class TestDependencyModel(AnswersByProcesses, EstimatedConformance):
@@ -89,14 +94,7 @@ class TestDependencyModel(AnswersByProcesses, EstimatedConformance):
 
     def refused(self, model: DependencyModel) -> Refused:
         one = DependencySentence.of(["dogs"])
-        nothing = DependencySentence.of([])
-        for ask in (model.parse, model.posteriors, model.surprisal, model.entropy):
-            yield partial(ask, nothing), ValueError, "empty sentence"
-        for ask_all in (model.parse_all, model.log_probabilities):
-            yield lambda ask_all=ask_all: list(ask_all([one, nothing])), ValueError, "input 2: an empty sentence"
-        yield from wrong_counts(lambda n_best: model.parse_nbest(one, n_best))
-        yield from wrong_counts(lambda n_best: model.parse_all([], n_best))
-        yield from wrong_choices("scored", partial(model.parse_all, []))
+        yield from refused_by_parsers(model, one, DependencySentence.of([]))
         yield from wrong_choices("projective", partial(model.parse_all, []))
         yield from wrong_choices("projective", partial(model.parse, one))
 

@@ -146,7 +146,6 @@ def test_corpora_of_nltk(install: Install) -> None:
 
 def test_paragraphs_of_a_treebank() -> None:
     def sentence(*comments: str) -> DependencySentence:
-        """Make a sentence of a token of two words."""
         words = [Token("ne", "nel", 0, 1), Token("l", "nel", 0, 2), Token("lupo", "lupo", 4), Token(".", ".", 8)]
         return DependencySentence.of_tokens(words)._replace(comments=("text = nel lupo.", *comments))
 

@@ -148,9 +148,6 @@ def test_em_stops_after_the_first_rise_that_is_too_small(tolerance: float) -> No
     assert found.objective == all_points[: expected + 1]
 
 
-# The prior of states
-
-
 def mean_of_states(theta: np.ndarray, m: int) -> np.ndarray:
     """For each of the m states of a rule's parent the mean of θ (M, ...) over them, and zero in the padding."""
     mean = np.zeros_like(theta)
@@ -208,9 +205,6 @@ def test_the_prior_has_the_mean_of_states_for_equally_many_nodes(start: Callable
     for tensor in prior.binary:
         for factor in (tensor.second, tensor.third):
             np.testing.assert_allclose(factor.sum(axis=1), tensor.first.sum(axis=1), atol=1e-12)
-
-
-# Starts that climb together, on hills whose heights are known
 
 
 class Climber(NamedTuple):

@@ -72,13 +72,11 @@ def sample_columns() -> SkeletalTrees:
 
 @cache
 def whole() -> Treebank:
-    """The sample in one shard."""
     return Treebank.of([shard_of(sample_columns())])
 
 
 @cache
 def learnt(name: str, rank: int | None) -> Estimate:
-    """The estimate from the sample in one shard."""
     return estimate(whole(), options_of(name, rank=rank))
 
 

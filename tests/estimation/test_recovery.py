@@ -82,8 +82,6 @@ def test_errors_fall_with_the_root_of_the_sample(number: int) -> None:
     assert slope(sizes, np.array(found)) == pytest.approx(-0.5, abs=0.15)
 
 
-# Pivots
-
 PIVOT = 100  # terminals from here on are pivots: 100 + h occurs in state h alone
 
 
@@ -147,9 +145,6 @@ def test_expected_counts_are_clipped_sums_over_nodes() -> None:
         np.testing.assert_allclose(found, estimates * occurs[key].sum() / estimates.sum(), rtol=1e-7, atol=1e-7)
 
 
-# Numbers of states
-
-
 def test_the_numbers_of_states_of_known_models_are_found() -> None:
     problem = PROBLEMS[10]
     found = find_ranks(problem.treebank(3000, 0), ProjectionOptions(n_states=12))
@@ -171,9 +166,6 @@ def test_as_many_trees_as_are_told_show_one_more_state() -> None:
     for a, supported, kept, times in lowered:
         assert supported == 12 and kept == found[a] and times > 1.0
         assert states_of(0.99 * times)[0][a] == kept and states_of(1.01 * times)[0][a] > kept
-
-
-# Beyond the conditions of the spectral estimator
 
 
 def spectral(

@@ -106,7 +106,6 @@ def answers(model: Any) -> Any:
 
 
 def main() -> None:
-    """Write the golden files of the present version."""
     folder = FOLDER / str(VERSION)
     folder.mkdir(parents=True, exist_ok=True)
     found = {}

@@ -36,7 +36,6 @@ def _numbers(answers: Any) -> Iterator[float]:
 
 @cache
 def whole(kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Give the arrays and settings of a golden file."""
     return load_model(golden.FOLDER / str(VERSION) / kind)
 
 

@@ -17,14 +17,12 @@ N_SYMBOLS, N_TERMINALS = 5, 4
 
 
 def leaves_of(operators: ObservableOperators, terminals: IntArray, used: np.ndarray | None = None) -> CoarseLeaves:
-    """The leaf rules of operators over some words."""
     return CoarseLeaves.of(operators.rules.leaf, operators.leaf[:, 0], terminals, used)
 
 
 def one_state(
     n_symbols: int, root: dict[int, float], leaf: dict[Rule, float], binary: dict[Rule, float]
 ) -> ObservableOperators:
-    """Operators with one state a symbol."""
     pi = [np.array([root.get(a, 0.0)]) for a in range(n_symbols)]
     q = {rule: np.array([weight]) for rule, weight in leaf.items()}
     t = {rule: np.full((1, 1, 1), weight) for rule, weight in binary.items()}
@@ -88,7 +86,6 @@ def spans_of(operators: ObservableOperators, terminals: IntArray, beam: float, t
 
 
 def built(operators: ObservableOperators, terminals: IntArray, beam: float, threshold: float) -> Forest | None:
-    """The forest without its spans."""
     spans = spans_of(operators, terminals, beam, threshold)
     return None if spans is None else spans.forest
 

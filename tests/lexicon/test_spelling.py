@@ -114,9 +114,6 @@ def test_any_words_have_a_distribution(
     np.testing.assert_array_equal(again.posterior(asked, opens), p)
 
 
-# Log-linear classifiers
-
-
 def dense_loss(weights: np.ndarray, features: np.ndarray, target: np.ndarray, penalty: float) -> float:
     """The formula, with a matrix for each of its terms."""
     loss = -(target * log_softmax(features @ weights, axis=1)).sum() + penalty / 2 * (weights**2).sum()

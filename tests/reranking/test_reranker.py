@@ -27,7 +27,6 @@ GOLD = [tree("NN", noun) for noun in NOUNS]
 LISTS = [
     NBest.of([Candidate(tree("VB", noun), -1.0), Candidate(gold, -2.0)]) for noun, gold in zip(NOUNS, GOLD, strict=True)
 ]
-GAINS = [0, 1] * len(NOUNS)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +36,7 @@ def model() -> ConstituencyModel:
 
 @pytest.fixture(scope="module")
 def reranker(model: ConstituencyModel) -> Reranker:
-    return Reranker.train(LISTS, GAINS, {"latent": model})
+    return Reranker.train(LISTS, [0, 1] * len(NOUNS), {"latent": model})
 
 
 def values(reranker: Reranker, lists: list[NBest]) -> FloatArray:

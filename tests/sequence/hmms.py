@@ -66,11 +66,10 @@ def paths(model: HiddenMarkov, x: String) -> dict[tuple[int, ...], float]:
 
 
 class Posterior(NamedTuple):
-    """log p(x); gamma: (n, m) p(h_i | x); xi: (n - 1, m, m) p(h_i, h_{i+1} | x)."""
+    """log p(x); gamma: (n, m) p(h_i | x)."""
 
     log: float
     gamma: np.ndarray
-    xi: np.ndarray
 
 
 def forward_backward(model: HiddenMarkov, x: String) -> Posterior:
@@ -86,10 +85,7 @@ def forward_backward(model: HiddenMarkov, x: String) -> Posterior:
     for i in reversed(range(n - 1)):
         beta[i] = step @ (model.emission[:, x[i + 1]] * beta[i + 1]) / scale[i + 1]
     end = alpha[-1] @ beta[-1]
-    xi = np.zeros((max(n - 1, 0), m, m))
-    for i in range(n - 1):
-        xi[i] = alpha[i][:, None] * step * (model.emission[:, x[i + 1]] * beta[i + 1]) / scale[i + 1] / end
-    return Posterior(float(np.log(scale).sum() + np.log(end)), alpha * beta / end, xi)
+    return Posterior(float(np.log(scale).sum() + np.log(end)), alpha * beta / end)
 
 
 def begins(model: HiddenMarkov, x: String) -> float:

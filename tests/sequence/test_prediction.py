@@ -23,9 +23,6 @@ def arrays(rows: Iterable[Sequence[int]]) -> list[np.ndarray]:
     return [np.array(row, dtype=np.int64) for row in rows]
 
 
-# Models of probabilities
-
-
 def averages(model: TaggedModel) -> tuple[np.ndarray, np.ndarray]:
     """(K, m): the total weight of all that may come, and the expected visits of spines."""
     k, m = model.initial.shape
@@ -70,9 +67,6 @@ def test_sums_over_all_strings_are_those_of_long_enough_ones() -> None:
     np.testing.assert_allclose(predictor.weights.sum(axis=1), after.ravel(), rtol=1e-10)
     last = np.einsum("tab,txb->tax", model.last, model.emission).reshape(4, N)
     np.testing.assert_allclose(predictor.weights[:, N:], last, rtol=1e-10)
-
-
-# Estimates that may be negative
 
 
 def turning() -> ObservableOperators:
@@ -122,9 +116,6 @@ def test_raising_and_forgetting_by_definition() -> None:
     strings = list(all_strings(2, 9))
     found = predictor.log_probabilities(arrays(strings))
     np.testing.assert_allclose(found, [step_by_step(operators, plain, floor, x) for x in strings], rtol=1e-9)
-
-
-# As the model's own methods
 
 
 @pytest.fixture(scope="module")
