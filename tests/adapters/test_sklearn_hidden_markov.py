@@ -101,6 +101,7 @@ def refused(hmm: SpectralHMM) -> Iterator[tuple[Callable[[], Any], str]]:
     yield lambda: hmm.sample(0), "n_samples == 0, must be >= 1"
     for name, value in {"n_components": 0, "n_init": -1, "estimator": "mcmc"}.items():
         yield lambda name=name, value=value: clone(hmm).set_params(**{name: value}).fit(X), f"{name} .*must be"
+    yield lambda: hmm.score(X, [2, 1]), "give lengths by name"
     yield lambda: hmm.score(X, groups=[1, 2]), "the sequence of each of the 3 rows"
     yield lambda: hmm.score(X, groups=[1, 2, 1]), "one after another"
 

@@ -127,11 +127,17 @@ def draw(room: str, n: int, seed: int) -> list[Fault]:
     return list(drawn.values())
 
 
+@cache
 def equivalents() -> dict[tuple[str, str, str], str]:
     """Read the faults that change no result, and the reason for each; other numbers of some tables are among them."""
     with Path(__file__).with_name("equivalents.toml").open("rb") as file:
         entries = tomllib.load(file)
-    known = {(entry["module"], entry["before"], entry["after"]): entry["reason"] for entry in entries["fault"]}
+    known = {}
+    for entry in entries["fault"]:  # without `after`, all faults of the lines
+        found = [fault.key for fault in chain.from_iterable(faults_of(entry["module"]))]
+        wanted = [key for key in found if key[1:] == (entry["before"], entry.get("after", key[2]))]
+        assert wanted, f"{entry['module']}: no fault of {entry['before']}"
+        known |= dict.fromkeys(wanted, entry["reason"])
     for group in entries["numbers"]:
         for module in group.keys() - {"reason"}:
             known |= {fault.key: group["reason"] for fault in _other_numbers(module, group[module])}
