@@ -142,6 +142,7 @@ def test_a_historical_text_is_known_by_ids_empty_elements_or_lemmas(has_ids: boo
     assert changes.left_out == {"trees without words left out": ["a.psd, line 2", "a.psd, line 4"]}
     assert changes.counts["nodes ID and CODE removed"] == (5 if has_ids else 3)
     assert changes.counts["lemmas cut from words"] == 7 * has_lemmas
+    assert changes.counts["top brackets removed"] == 2
 
 
 @pytest.mark.parametrize(
