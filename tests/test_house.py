@@ -196,7 +196,7 @@ LINES: dict[str, tuple[int, int]] = {
     "reranking": (1011, 374),  # readers and writers of n-best lists came from corpora
     "evaluation": (831, 289),
     "kinds": (83, 33),  # kinds that other packages add, which are found by entry points
-    "cli": (2793, 464),  # exports for packages on top, training of kinds that they add, facts of ready models
+    "cli": (2787, 463),  # exports for packages on top, training of kinds that they add, facts of ready models
     "__main__": (4, 1),
     "spectral_latent_annotate": (1597, 427),  # names imported on use; several files to suggest from
     "spectral_latent_nltk": (755, 345),  # conversions of the objects of NLTK came from corpora

@@ -175,20 +175,13 @@ def _is_told(progress: Progress) -> bool:
     return progress.done % part == 0 or progress.done == progress.total
 
 
-def _plain(value: Any) -> Any:
-    """Leave folders out of a setting, which may have several values."""
-    if isinstance(value, tuple):
-        return list(map(_plain, value))
-    return _name(value) if isinstance(value, str) else value
-
-
 def _command(kind: str, sources: Sequence[str], settings: Mapping[str, Any]) -> str:
     """Write the command line of a training, without folders."""
     words = ["spectral-latent", "train", kind, *map(_name, sources)]
     for name, value in settings.items():
         values = value if isinstance(value, tuple) else (value,)
         option = option_name(name)
-        words += [option] if value is True else [word for each in values for word in (option, str(_plain(each)))]
+        words += [option] if value is True else [word for each in values for word in (option, _name(str(each)))]
     return shlex.join(words)
 
 
