@@ -8,17 +8,23 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
+
+import numpy as np
 
 from spectral_latent.dependency import BLANK, DependencySentence
 from spectral_latent.estimation import Listener, Progress, silent
+from spectral_latent.model import Partial
 from spectral_latent.sequence import LatentTagger, TaggerOptions, preset, train_and_tag
+from spectral_latent.trees import FloatArray, IntArray
 from spectral_latent_text._lemmas import Lemmatiser
 from spectral_latent_text._segmentation import Segmenter
 
 COLUMNS = ("upos", "xpos", "feats")  # the columns that taggers may predict
 _MOST_VALUES = 400  # of a column that a tagger learns
 _LEAST_EXPECTED = 3e-3  # of pairs of a word and its features
+_LEAST = 1e-3  # ε, which is added to posteriors
 _PARAGRAPH = 20  # sentences of a text to learn from, if the treebank marks no paragraphs
 
 
@@ -97,19 +103,76 @@ def _with_frequent_values(rows: Sequence[tuple[str, ...]], column: str) -> list[
     return [tuple(map(stands_for.__getitem__, row)) for row in rows]
 
 
-def with_columns(sentences: Sequence[DependencySentence], taggers: Sequence[LatentTagger]) -> list[DependencySentence]:
-    """Tag the words without a tag, and predict the features of sentences in which no word has any."""
-    found = list(sentences)
+def count_readings(sentences: Sequence[DependencySentence], taggers: Sequence[LatentTagger]) -> IntArray | None:
+    """List the tags that words have together: the number of the tag of each of C taggers, and how often, (R, C + 1).
+
+    Words with a tag that its tagger lacks are left out.  None if there are no others."""
+    rows: list[list[int]] = []
     for tagger in taggers:
-        columns = str(tagger.tagset).split()
-        lacking = [at for at, each in enumerate(found) if any(_lacks(_column(each, name), name) for name in columns)]
-        for at, tags in zip(lacking, tagger.tag_all([found[at].forms for at in lacking]), strict=True):
-            for column in columns:
+        number = {tag: number for number, tag in enumerate(tagger.tags)}
+        column = str(tagger.tagset).split()[0]
+        rows.append([number.get(tag, -1) for each in sentences for tag in _column(each, column)])
+    whole = [reading for reading in zip(*rows, strict=True) if -1 not in reading]
+    return np.column_stack(np.unique(whole, axis=0, return_counts=True)) if whole else None
+
+
+def best_readings(readings: IntArray, posteriors: Sequence[FloatArray]) -> IntArray:
+    """Find the tags (C, N) of each word with the largest Π (p + ε) · (n / Π n_tag)^½, where p are posteriors.
+
+    readings: (R, C + 1) the tags that words have together, and how often, n; their tags have the sums n_tag.
+    posteriors: (N, K) for each tagger."""
+    *columns, times = readings.T
+    score: FloatArray = np.log(times) / 2
+    for column, of_tags in zip(columns, posteriors, strict=True):
+        of_tag = np.bincount(column, times)[column]
+        score = score + np.log(of_tags + _LEAST)[:, column] - np.log(of_tag) / 2
+    return np.stack(columns)[:, score.argmax(axis=1)]
+
+
+def with_columns(
+    sentences: Sequence[DependencySentence], taggers: Sequence[LatentTagger], readings: IntArray | None
+) -> list[DependencySentence]:
+    """Tag the words without a tag, and predict the features of sentences in which no word has any.
+
+    readings: the tags that words may have together; None for any."""
+    found = list(sentences)
+    columns = [str(tagger.tagset).split() for tagger in taggers]
+    names = [name for of_tagger in columns for name in of_tagger]
+    lacking = [at for at, each in enumerate(found) if any(_lacks(_column(each, name), name) for name in names)]
+    if not lacking:
+        return found
+    some = [found[at] for at in lacking]
+    posteriors = [_posteriors(tagger, of_tagger[0], some) for tagger, of_tagger in zip(taggers, columns, strict=True)]
+    if readings is None:
+        numbers = np.stack([each.argmax(axis=1) for each in posteriors])
+    else:
+        numbers = best_readings(readings, posteriors)
+    for tagger, of_tagger, row in zip(taggers, columns, numbers.tolist(), strict=True):
+        tags = iter([str(tagger.tags[number]) for number in row])
+        for at in lacking:
+            new = list(islice(tags, len(found[at].forms)))
+            for column in of_tagger:
                 old = _column(found[at], column)
                 if _lacks(old, column):
-                    filled = (str(new) if tag == BLANK else tag for tag, new in zip(old, tags, strict=True))
+                    filled = (other if tag == BLANK else tag for tag, other in zip(old, new, strict=True))
                     found[at] = _with_column(found[at], column, tuple(filled))
     return found
+
+
+def _posteriors(tagger: LatentTagger, column: str, sentences: Sequence[DependencySentence]) -> FloatArray:
+    """Compute the posteriors (N, K) of the tags of words, under the tags that sentences have."""
+    names = set(tagger.tags)
+    given: list[Partial[Sequence[str], Any]] = []
+    for each in sentences:
+        tags = _column(each, column)
+        fixed = names - {BLANK} if _lacks(tags, column) else names
+        known = [tag if tag in fixed else None for tag in tags]
+        given.append(Partial(each.forms, known if any(known) else None))
+    parts = tagger.analyse(given).judged
+    before = np.cumsum([-1, *(len(each.forms) for each in sentences)])
+    posteriors = np.zeros((before[-1] + 1, len(tagger.tags)))
+    posteriors[before[parts.sentence] + parts.begin, parts.label] = parts.posterior
+    return posteriors
 
 
 def _column(sentence: DependencySentence, column: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from spectral_latent.dependency import (
     BLANK,
@@ -15,10 +15,19 @@ from spectral_latent.dependency import (
     PartialDependencies,
 )
 from spectral_latent.estimation import Listener, silent
+from spectral_latent.files import Axes
 from spectral_latent.model import Analysis, check_trees
 from spectral_latent.sequence import LatentTagger, TaggerOptions
 from spectral_latent.tokenisation import Tokenisation
-from spectral_latent_text._columns import COLUMNS, learn_columns, learn_lemmas, learn_segmenter, with_columns
+from spectral_latent.trees import IntArray
+from spectral_latent_text._columns import (
+    COLUMNS,
+    count_readings,
+    learn_columns,
+    learn_lemmas,
+    learn_segmenter,
+    with_columns,
+)
 from spectral_latent_text._lemmas import Lemmatiser
 from spectral_latent_text._segmentation import LearntTokenisation, Segmenter
 
@@ -33,6 +42,8 @@ class TextPipeline(DependencyModel):
     equal columns has the names of both, as in `upos xpos`.
     lemmas: finds the lemmas of sentences without any; None to leave them open.
     segmenter: divides raw text; None to divide it by the rules of `Tokenisation`.
+    readings: (R, C + 1) tags that words have together: the number of the tag of each of C taggers, and how often; None
+    if words may have any tags together.
 
     >>> def tree(noun, verb):
     ...     sentence = DependencySentence.of([noun, verb], ["NOUN", "VERB"])._replace(lemmas=(noun.rstrip("s"), verb))
@@ -44,15 +55,23 @@ class TextPipeline(DependencyModel):
     """
 
     kind: ClassVar[str] = "pipeline"
+    later: ClassVar[frozenset[str]] = DependencyModel.later | {"readings"}
 
     taggers: tuple[LatentTagger, ...] = ()
     lemmas: Lemmatiser | None = None
     segmenter: Segmenter | None = None
+    readings: Annotated[IntArray, Axes("R", "C")] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if any(not {*str(tagger.tagset).split()} <= {*COLUMNS} for tagger in self.taggers):
             raise ValueError("the tagset of a tagger of a pipeline must have 'upos', 'xpos' or 'feats'")
+        if self.readings is not None:
+            n_tags = [len(tagger.tags) for tagger in self.taggers]
+            tags, times = self.readings[:, :-1], self.readings[:, -1:]
+            has_tags = tags.shape[1] == len(n_tags) and ((tags >= 0) & (tags < n_tags)).all()
+            if not (has_tags and len(times) and times.min() > 0):
+                raise ValueError(f"readings must have a tag of each of {len(n_tags)} taggers, and occur")
 
     @staticmethod
     def train(
@@ -76,8 +95,8 @@ class TextPipeline(DependencyModel):
         trees = list(check_trees(sentences, DependencySentence))
         of_columns, tagged = learn_columns(trees, taggers, jobs=jobs, listener=listener)
         parser = DependencyModel.train(tagged, options, weights=weights, jobs=jobs, listener=listener)
-        before_and_after = of_columns, learn_lemmas(trees), learn_segmenter(trees)
-        return TextPipeline(parser.members, parser.relations, parser.arcs, *before_and_after)
+        rest = learn_lemmas(trees), learn_segmenter(trees), count_readings(trees, of_columns)
+        return TextPipeline(parser.members, parser.relations, parser.arcs, of_columns, *rest)
 
     @cached_property
     def tokenisation(self) -> Tokenisation:
@@ -94,7 +113,7 @@ class TextPipeline(DependencyModel):
 
     def analyse(self, inputs: Sequence[PartialDependencies]) -> Analysis[PartialDependencies]:
         """Fill the columns that taggers know, and take the first three steps."""
-        sentences = with_columns([given.sentence for given in inputs], self.taggers)
+        sentences = with_columns([given.sentence for given in inputs], self.taggers, self.readings)
         return super().analyse(
             [given._replace(sentence=sentence) for given, sentence in zip(inputs, sentences, strict=True)]
         )

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +19,7 @@ from spectral_latent.grammar import Limits
 from spectral_latent.lexicon import LexiconOptions
 from spectral_latent.sequence import TaggerOptions
 from spectral_latent_text import Lemmatiser, Segmenter, TextPipeline, _columns
-from spectral_latent_text._columns import _for_features, learn_columns, learn_lemmas, with_columns
+from spectral_latent_text._columns import _for_features, best_readings, learn_columns, learn_lemmas, with_columns
 from spectral_latent_text._lemmas import _apply, _script_of
 from tests.conformance.model import contents, write
 
@@ -189,7 +190,7 @@ def test_equal_columns_share_a_tagger() -> None:
     assert [tagger.tagset for tagger in taggers] == ["upos xpos", "feats"]
     assert all(tagger.named_operators.operators.states.max() == 1 for tagger in taggers)  # small and fast
     assert all(each.upos == each.xpos for each in tagged)
-    filled = with_columns([twice[0]._replace(xpos=(BLANK, BLANK)), twice[1]._replace(upos=("X", BLANK))], taggers)
+    filled = with_columns([twice[0]._replace(xpos=(BLANK, BLANK)), twice[1]._replace(upos=("X", BLANK))], taggers, None)
     assert [each.xpos for each in filled] == [twice[0].upos, twice[1].upos]
     assert filled[1].upos == ("X", twice[1].upos[1])
 
@@ -212,5 +213,41 @@ def test_sentences_that_lack_a_tag_are_counted() -> None:
     assert [tagger.tagset for tagger in taggers] == ["upos", "feats"]
     partly = sentences()[0]._replace(feats=("_", "Tense=Past"))
     bare = sentences()[0]._replace(upos=("_", "VERB"), feats=("_", "_"))
-    assert with_columns([bare, partly], taggers) == [sentences()[0], partly]
+    assert with_columns([bare, partly], taggers, None) == [sentences()[0], partly]
     assert learn_lemmas([each._replace(lemmas=("_", "_")) for each in sentences()]) is None
+
+
+@given(st.integers(0, 10_000))
+def test_the_best_reading_has_the_largest_product(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 4, size=rng.integers(1, 4)).tolist()
+    tag = np.unique(np.stack([rng.integers(size, size=5) for size in sizes], axis=1), axis=0)
+    times = rng.integers(1, 9, size=len(tag))
+    posteriors = [rng.dirichlet(np.ones(size), size=3) for size in sizes]
+    rows = list(zip(tag.tolist(), times.tolist(), strict=True))
+    for word, found in enumerate(best_readings(np.column_stack([tag, times]), posteriors).T.tolist()):
+        products = {}
+        for reading, n in rows:
+            of_tags = [sum(m for other, m in rows if other[at] == own) for at, own in enumerate(reading)]
+            shares = [posterior[word, own] + 1e-3 for posterior, own in zip(posteriors, reading, strict=True)]
+            products[tuple(reading)] = np.prod(shares) * (n / np.prod(of_tags)) ** 0.5
+        assert products[tuple(found)] == pytest.approx(max(products.values()))
+
+
+def test_words_have_tags_that_words_have_together(model: TextPipeline) -> None:
+    """What a sentence has decides on what it lacks, unless no word of training had it."""
+    assert model.readings is not None
+    upos, feats = (tagger.tags for tagger in model.taggers)
+    seen = {(upos[one], feats[other]) for one, other, _ in model.readings.tolist()}
+    assert seen == {("NOUN", "Number=Sing"), ("NOUN", "Number=Plur"), ("VERB", "_")}
+    assert model.readings[:, -1].sum() == 2 * len(sentences())
+    noun, verb = model.parse(DependencySentence.of(["dogs", "dogs"], ["NOUN", "VERB"])).tree.feats
+    assert (noun, verb) == ("Number=Plur", "_")
+    strange = DependencySentence.of(["dogs", "sleep"], ["SYM", "_"])
+    assert model.parse(strange).tree.upos == ("SYM", "VERB")
+
+
+@pytest.mark.parametrize("spoilt", [[[0, 1]], [[0, 9, 1]], [[0, -1, 1]], [[0, 0, 0]], np.zeros((0, 3))])
+def test_readings_that_do_not_fit_are_refused(model: TextPipeline, spoilt: Any) -> None:
+    with pytest.raises(ValueError, match="readings must"):
+        replace(model, readings=np.array(spoilt, dtype=np.int64))
