@@ -17,7 +17,7 @@ and have words of hyphens, which the Penn Treebank does not.  Trees with such ma
 
 import argparse
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import blake2b
@@ -45,7 +45,7 @@ from spectral_latent.grammar.options import clusters_then_em
 from spectral_latent.lexicon import JudgeOptions, LexiconOptions
 from spectral_latent.model import Partial, complete
 from spectral_latent.ready import FOLDER, listed_models
-from spectral_latent.sequence import preset as tagger_preset
+from spectral_latent.sequence import LatentTagger, TaggerOptions
 from spectral_latent_text import TextPipeline
 
 WRITTEN = Path(__file__).with_name("everyday_training.mrg")
@@ -54,6 +54,8 @@ SINCE = 1800
 LONGEST = 60  # words of a sentence whose tree is found
 OPENING = ("``", '"', "“", "„")
 CLOSING = ("''", '"', "”")
+OFTEN = 3  # from so many times on, a word has UPOS of its own for an XPOS
+SHARE = 0.01  # of the UPOS of an XPOS; rarer ones are left out
 NO_TAGS = ("GW", "XX")  # of words that are parts of words, or foreign to the sentence
 
 
@@ -170,19 +172,48 @@ def train_english(files: Sequence[Path]) -> ConstituencyModel:
     return ConstituencyModel.train([tree for tree, _ in every], options, weights=[weight for _, weight in every])
 
 
+def find_upos(tagger: LatentTagger, trees: Iterable[Phrase], sentences: Sequence[DependencySentence]) -> Iterator[Any]:
+    """Give words of trees, whose tags are `xpos`, the likeliest of the tags `upos` that sentences have there.
+
+    A word that has its `xpos` at least `OFTEN` times has tags of its own.  Each sentence has form, upos and xpos of
+    its words."""
+    of_tag: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+    for form, upos, xpos in (word for each in sentences for word in zip(each.forms, each.upos, each.xpos, strict=True)):
+        of_tag[xpos,][upos] += 1
+        of_tag[xpos, form.lower()][upos] += 1
+    for tree in trees:
+        xpos, forms = zip(*tagged_words(tree), strict=True)
+        own = [of_tag.get((tag, form.lower()), Counter()) for tag, form in zip(xpos, forms, strict=True)]
+        seen = [of if of.total() >= OFTEN else of_tag[tag,] for of, tag in zip(own, xpos, strict=True)]
+        known = [{upos for upos, times in of.items() if times >= SHARE * of.total()} or None for of in seen]
+        yield forms, tagger.tag(forms, known), xpos
+
+
 def train_dependencies(files: Sequence[Path]) -> TextPipeline:
-    """Train `en-ud` on a file of EWT: two grammars with a model of arcs, and taggers with few states."""
+    """Train `en-ud` on EWT: two grammars with a model of arcs, and taggers with few states.
+
+    The taggers of tags then learn from both EWT and GUM."""
+    *gum, ewt = files
+    sentences = list(dependency_trees(ewt))
     (fast,) = dependency_preset("fast")
     lexicon = replace(fast.lexicon, min_expected=1e-2)
     alike = replace(fast, lexicon=lexicon, arcs=JudgeOptions(penalty=16.0), candidates=8, compact=True)
     parser = [replace(alike, attachment=replace(alike.attachment, first_side=side)) for side in ("right", "left")]
-    taggers = replace(
-        tagger_preset("accurate"),
-        estimator=EM(Clusters(4)),
-        lexicon=LexiconOptions(min_expected=3e-2),
+    taggers = TaggerOptions(
+        EM(Clusters(4)),
+        LexiconOptions(min_expected=3e-2),
         compact=True,
+        judge=JudgeOptions(folds=2, penalty=2.0, iterations=100),
     )
-    return TextPipeline.train(dependency_trees(files[0]), parser, taggers=taggers)
+    pipeline = TextPipeline.train(sentences, parser, taggers=taggers)
+    upos, xpos, feats = pipeline.taggers
+    # EWT comes first, so that tags have the numbers that the readings of the pipeline have.
+    words = [(each.forms, each.upos, each.xpos) for each in sentences]
+    words += find_upos(upos, (tree for file in gum for tree in constituency_trees(file)), sentences)
+    forms, *columns = zip(*words, strict=True)
+    anew = (LatentTagger.train(map(zip, forms, column), taggers) for column in columns)
+    named = [replace(tagger, tagset=old.tagset) for tagger, old in zip(anew, (upos, xpos), strict=True)]
+    return replace(pipeline, taggers=(*named, feats))
 
 
 def train_icelandic(files: Sequence[Path]) -> ConstituencyModel:
@@ -202,7 +233,7 @@ def train_icelandic(files: Sequence[Path]) -> ConstituencyModel:
 
 RECIPES = {
     "en": Recipe(("treebanks/gum_open/*.ptb", "ud/en_ewt/en_ewt-ud-train.conllu"), train_english, own=(WORDS, WRITTEN)),
-    "en-ud": Recipe(("ud/en_ewt/en_ewt-ud-train.conllu",), train_dependencies),
+    "en-ud": Recipe(("treebanks/gum_open/*.ptb", "ud/en_ewt/en_ewt-ud-train.conllu"), train_dependencies),
     "is": Recipe(("treebanks/icepahc/*.psd",), train_icelandic),
     "toy": Recipe(("toy.txt",), train_toy, Path(__file__).parent),
 }

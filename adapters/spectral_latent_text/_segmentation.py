@@ -238,7 +238,7 @@ def _columns(
         opens = np.append(True, of[1:] != of[:-1])[:n]
         number = np.cumsum(opens)
         right = hash_to_ends(common, number, _LONGEST)
-        left = np.append(0, hash_to_ends(common[::-1], number[::-1], _LONGEST)[::-1])[:n].astype(np.uint64)
+        left = np.append(np.uint64(0), hash_to_ends(common[::-1], number[::-1], _LONGEST)[::-1])[:n]
         first = opens & ~is_space
         whole = np.concatenate([np.zeros(2, dtype=np.uint64), right[first], np.zeros(2, dtype=np.uint64)])
         at = np.cumsum(first)  # whole[at + 1] is the part or run of the character itself
