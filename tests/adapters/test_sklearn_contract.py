@@ -8,6 +8,7 @@ from hmmlearn.hmm import CategoricalHMM, GaussianHMM
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.validation import validate_data
 
 from spectral_latent_sklearn import SpectralGaussianHMM, SpectralHMM
 
@@ -38,8 +39,8 @@ def test_files(estimator: Any, X: Any, method: str) -> None:
 class FirstColumn(SpectralHMM):
     """The estimator of the first of several columns."""
 
-    def _one_column(self, given: np.ndarray) -> np.ndarray:
-        return given[:, 0]
+    def _column(self, X: Any, *, reset: bool = False) -> np.ndarray:
+        return validate_data(self, X, dtype=None, reset=reset)[:, 0]
 
 
 WITHOUT_ORDER = {
