@@ -120,8 +120,8 @@ HISTORICAL = """
 
 ( (IP-MAT (NP-SBJ (D-N the-the) (N-N dog-dog)) (CODE <P1>) (VBDI barked-bark) (. .-.)) (ID X,1.1))
 
-( (IP-MAT (NP-SBJ *con*) (VBDI sat-sit) (CP (WNP-1 0) (C 0) (IP-SUB (NP-OB1 *T*-1) (VB *) (NUM 0-0))) (. .-.))
-  (ID X,1.2))
+( (IP-MAT (NP-SBJ *con*) (VBDI sat-sit) (CP (WNP-1 0) (C 0) (IP-SUB (NP-OB1 *T*-1) (VB *) (VBDI *T*-x) (NUM 0-0)))
+  (. .-.)) (ID X,1.2))
 """
 
 
