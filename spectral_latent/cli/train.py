@@ -264,7 +264,7 @@ def train(
     model.save(output, run.record(function, settings))
     seconds = time.perf_counter() - begun
     megabytes = output.stat().st_size / 1e6
-    message(f"{output}: {model.sizes}, from {run.counted}, {seconds:.1f} s, {megabytes:.1f} MB")
+    message(f"{output}: {model.sizes}, from {run.counted}, {seconds:.1f} s, {megabytes:.3f} MB")
     if dev:
         evaluate = EVALUATE[usual_kind(kind)]
         shared = {"skip_bad", "column"} & settings.keys() & signature(evaluate).parameters.keys()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from spectral_latent import dependency
+from spectral_latent.cli.train import TRAIN
 from spectral_latent.constituency import ConstituencyModel, preset
 from spectral_latent.dependency import DependencyModel
 from spectral_latent.sequence import LatentTagger
@@ -74,6 +75,13 @@ def test_text_is_parsed_and_learnt_from(run: Run, treebank: Path, tmp_path: Path
     assert warned.count("Warning: sentence 2 ") == warned.count("Warning") == 1
 
 
+@pytest.mark.parametrize("kind", TRAIN)
+def test_the_help_says_what_is_learnt_from_words_alone(run: Run, tmp_path: Path, kind: str) -> None:
+    (tmp_path / "some.tok").write_text("They see it .\nThe dogs left .\n" * 6)
+    trained = run("train", kind, tmp_path / "some.tok", "-o", tmp_path / "model", "-q")
+    assert ("*.tok" in run("train", kind, "--help").stdout) == (trained.exit_code == 0)
+
+
 def test_the_end_tells_what_was_made_and_a_quiet_command_nothing(run: Run, treebank: Path, tmp_path: Path) -> None:
     command = ("train", "constituency", treebank, "-o", tmp_path / "model", "--n-states", "2")
     log = logging.getLogger("spectral_latent")
@@ -85,6 +93,7 @@ def test_the_end_tells_what_was_made_and_a_quiet_command_nothing(run: Run, treeb
         assert log.level == before
     result = run(*command, "--dev", treebank)
     assert "100.00" in result.stdout and "18 trees" in result.stderr
+    assert f", {(tmp_path / 'model').stat().st_size / 1e6:.3f} MB" in result.stderr
     following = result.stderr.splitlines()[-1]
     assert following == f'Next: echo "The cat sat on the mat ." | spectral-latent parse {tmp_path / "model"}'
 
