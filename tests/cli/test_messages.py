@@ -1,6 +1,7 @@
 """What is printed of files and options does not control a terminal, and has an end; no output replaces an input."""
 
 import errno
+import signal
 import sys
 import warnings
 from pathlib import Path
@@ -93,6 +94,11 @@ def test_warnings_and_errors_of_the_library() -> None:
         warnings.warn(HOSTILE * LONG, stacklevel=1)
         raise CorpusError(HOSTILE * LONG)
 
+    @group.command()
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    assert CliRunner().invoke(group, ["interrupted"]).exit_code == 128 + signal.SIGINT
     result = CliRunner().invoke(group, ["warn"])
     assert_harmless(result.stderr)
     assert result.stderr.startswith("Warning: S\\x1b]0;pwn")
