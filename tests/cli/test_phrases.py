@@ -8,6 +8,7 @@ import pytest
 from spectral_latent.constituency import ConstituencyModel, PhraseConstraints, clean
 from spectral_latent.constituency.tree import list_constituents
 from spectral_latent.corpora import constituency_trees, parse_brackets, parse_partial
+from spectral_latent.dependency import DependencyModel
 from spectral_latent.model import Partial
 from spectral_latent.reranking import parse_nbest
 from tests.cli.conftest import Run
@@ -105,7 +106,7 @@ def test_brackets_that_are_known_stand_in_the_trees(run: Run, model: Path, tmp_p
         assert subject not in run("parse", model, "--partial", stdin=f"(!{label} The dogs) see it .\n").stdout
 
 
-def test_tags_that_are_given_are_obeyed(run: Run, model: Path, tmp_path: Path) -> None:
+def test_tags_that_are_given_are_obeyed(run: Run, model: Path, files: Path, tmp_path: Path) -> None:
     """In all formats that have tags; unknown ones are left open, and counted."""
     parser = ConstituencyModel.load(model)
     words, own = ["The", "dogs", "see", "it", "."], ["DT", "NNS", "VBP", "PRP", "."]
@@ -132,6 +133,9 @@ def test_tags_that_are_given_are_obeyed(run: Run, model: Path, tmp_path: Path) -
     assert found.stdout.splitlines()[0] == run("parse", model, stdin="They see it .\n").stdout.strip()
     (warning,) = found.stderr.splitlines()
     assert "3 words" in warning and "GW, HYPH" in warning and "(NP (NNS dogs))" in found.stdout
+    column = DependencyModel.load(files / "dependency").options.tags
+    of_arcs = run("parse", files / "dependency", "--format", "tagged", stdin="They/GW see/VBP\n").stderr
+    assert (column in of_arcs, column in warning, "GW" in of_arcs) == (True, False, True)
 
 
 @pytest.mark.parametrize(
