@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 import spacy
 from spacy.language import Language
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc, Span, Token
 from spacy.training import Example
 
 from spectral_latent import load
@@ -18,12 +18,18 @@ from spectral_latent.files import ModelFileError
 from spectral_latent.sequence import LatentTagger
 from spectral_latent_spacy import NotAConstituentError
 from spectral_latent_spacy._component import spelt, words_of
+from spectral_latent_spacy._constituency import register_attributes
 from spectral_latent_text import TextPipeline
 from tests.conformance.treebank import DEPENDENCIES, PHRASES, SENTENCES, TAGGED
 from tests.text.test_pipeline import sentences
 
 COMPONENTS = ("spectral_constituency", "spectral_tagger", "spectral_dependency")
 TEXTS = ["she sees the cat with it", "the dog\n\n sleeps", " he likes a garden \n", "", "  \n ", "it runs"]
+
+
+def test_attributes_may_be_registered_again() -> None:
+    register_attributes()
+    assert Span.has_extension("parse_string") and Token.has_extension("parse_string")
 
 
 def test_words_are_spelt_as_in_raw_text() -> None:
