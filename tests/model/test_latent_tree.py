@@ -13,6 +13,7 @@ from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.model.parses import check_labels, check_words
 from spectral_latent.model.parts import Parts
+from spectral_latent.model.surprisal import NextWords
 from spectral_latent.sequence import HMMOptions, TaggerOptions
 from spectral_latent.trees import MISSING
 from tests.toy import toy_treebank
@@ -133,3 +134,9 @@ def test_labels_that_no_file_can_hold_are_named(label: str, is_half: bool) -> No
     with pytest.raises(ValueError, match="the label") as raised:
         check_labels([label])
     assert ("half" in str(raised.value)) == is_half
+
+
+def test_a_member_that_gives_a_beginning_no_probability_has_no_say_in_what_follows() -> None:
+    one = NextWords(np.array([0.0, -np.inf]), np.array([[0.5, 0.5], [np.nan, np.nan]]))
+    other = NextWords(np.array([0.0, 0.0]), np.array([[1.0, 0.0], [0.25, 0.75]]))
+    np.testing.assert_allclose(NextWords.mean([one, other]).following, [[0.75, 0.25], [0.25, 0.75]])

@@ -85,6 +85,11 @@ def test_columns_are_refused_exactly_when_they_are_no_treebank(trees: list[tuple
             build(given)
 
 
+def test_a_node_that_is_its_own_child_is_refused() -> None:
+    with pytest.raises(ValueError, match="before parents"):
+        SkeletalTrees.of([0], left=[0], right=[-1], terminal=[-1], root=[])
+
+
 @pytest.mark.parametrize("name", ["left", "right", "terminal"])
 def test_columns_of_unlike_lengths_are_refused(name: str) -> None:
     given = as_lists(SkeletalTrees.of([0, 0], left=[-1, 0], right=[-1, -1], terminal=[0, -1], root=[1]))
