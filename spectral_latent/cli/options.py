@@ -19,7 +19,7 @@ class Value(NamedTuple):
     """How an option or argument reads its value: its help, type, name in usage, and names on the command line."""
 
     help: str = ""
-    type: click.ParamType[Any] | None = None
+    type: "click.ParamType[Any] | None" = None  # a class without parameters in click 8.2
     metavar: str | None = None
     names: tuple[str, ...] = ()
 
