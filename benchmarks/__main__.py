@@ -13,10 +13,10 @@ figure for want of data does not replace the published row.  `tables` lists the 
 older than the code that they measure, and ends with status 1 if there are any; pages name the commit of each row.
 """
 
-import argparse
 import sys
 from collections.abc import Collection, Sequence
 
+from benchmarks._measure import command_line
 from benchmarks._pages import markdown, pages, section, shown
 from benchmarks._results import (
     Benchmark,
@@ -36,7 +36,7 @@ from benchmarks._stale import is_checkout, stale
 
 def main() -> None:
     """Run what the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="benchmarks of plan.toml, or `papers`, `all`, `tables`, `show`"
     )

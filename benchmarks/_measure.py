@@ -1,8 +1,11 @@
-"""Helpers of the benchmarks: a process for each row of a table, peak memory, intervals, and tables in Markdown."""
+"""Helpers of the benchmarks: command lines, costs, processes for rows of tables, intervals, and tables in Markdown."""
 
+import argparse
 import multiprocessing
+import os
 import resource
 import subprocess
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -10,11 +13,23 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ParamSpec, TypeVar
 
+from benchmarks._results import ROOT
 from spectral_latent.evaluation.reranking import paired_bootstrap
 
-ROOT = Path(__file__).resolve().parents[1]
+DATA = Path(os.environ.get("SPECTRAL_LATENT_DATA", "../shared"))
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+
+
+def command_line(about: str | None) -> argparse.ArgumentParser:
+    """Make the parser of a command line whose help begins with a module's docstring."""
+    return argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def timed(answer: Callable[[], _R]) -> tuple[_R, float]:
+    """Call a function, and return the result and the CPU seconds."""
+    begun = time.process_time()
+    return answer(), time.process_time() - begun
 
 
 def in_new_process(function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:

@@ -1,12 +1,12 @@
 """Other programs that are trained or read on the same data: NLTK's taggers, UDPipe, the Berkeley parser."""
 
-import os
 import random
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
+from benchmarks._measure import DATA
 from spectral_latent.constituency import Phrase
 from spectral_latent.corpora import parse_conllu, to_conllu
 from spectral_latent.dependency import DependencySentence
@@ -20,7 +20,7 @@ Tagger = Callable[[Iterable[list[str]]], list[list[str]]]
 def berkeley_lists(source: str) -> Path:
     """Name the file of the Berkeley parser's lists of a part of NLTK's treebank sample."""
     split = source.removeprefix("nltk:treebank:")
-    return Path(os.environ.get("SPECTRAL_LATENT_DATA", "."), "nbest", f"berkeley.{split}.trees")
+    return DATA / "nbest" / f"berkeley.{split}.trees"
 
 
 def berkeley_trees(file: Path, numbers: Sequence[int], gold: Sequence[Phrase]) -> list[Phrase]:

@@ -21,12 +21,9 @@ of the Berkeley parser are the first of its lists, $SPECTRAL_LATENT_DATA/nbest/b
 (`pip install ufal.udpipe`) is trained with its defaults on the same file.
 """
 
-import argparse
 import itertools
 import logging
-import os
 import random
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -39,11 +36,14 @@ import numpy as np
 
 from benchmarks import _peers
 from benchmarks._measure import (
+    DATA,
+    command_line,
     half_interval,
     in_new_process,
     peak_megabytes,
     print_head,
     print_row,
+    timed,
     written_difference,
 )
 from benchmarks.papers.cohen2013 import ONE_STATE, PAPER_F1, SLIDES
@@ -69,7 +69,6 @@ from spectral_latent_text import TextPipeline
 
 Figures = dict[str, float | str]
 OVER = "over the Berkeley parser"
-COUNTS = ("log p̂", "≤ 0", "fallbacks")
 WHOLE = ("sentences", "fallbacks", "tokens/s", "peak MB")
 COSTS = ("reading s", "training s", "file MB", "peak MB")
 METRICS = {
@@ -115,7 +114,6 @@ class Task(NamedTuple):
     default: str = "nltk:treebank"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Phrases
 
 
@@ -124,7 +122,7 @@ def read_phrases(source: str, column: str | None) -> Iterator[Phrase]:
     corpus, _, part = source.partition(":")
     if corpus != "icepahc":
         return constituency_trees(source)
-    files = sorted(Path(os.environ.get("SPECTRAL_LATENT_DATA", "../shared"), "treebanks/icepahc").glob("*.psd"))
+    files = sorted((DATA / "treebanks/icepahc").glob("*.psd"))
     part_of = {8: "dev", 9: "test"}
     chosen = (file for at, file in enumerate(files, start=1) if part_of.get(at % 10, "train") == part)
     return itertools.chain.from_iterable(map(constituency_trees, chosen))
@@ -197,7 +195,6 @@ def _score_each(gold: Sequence[Phrase], trees: Sequence[Phrase]) -> list[Bracket
     return [score_brackets([pair]) for pair in zip(gold, trees, strict=True)]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Dependencies, and all columns of CoNLL-U
 
 
@@ -224,9 +221,8 @@ def evaluate_arcs(model: Any, evaluated: Evaluated) -> Figures:
         evaluation = evaluate_dependency_parser(model, gold)
         parsed, speed = [parse.tree for parse in evaluation.parses], evaluation.sentences_per_second
     else:
-        begun = time.process_time()
-        parsed = model(gold)
-        speed = len(gold) / (time.process_time() - begun)
+        parsed, seconds = timed(partial(model, gold))
+        speed = len(gold) / seconds
     each = [score_attachments([tree], [found]) for tree, found in zip(gold, parsed, strict=True)]
     score = sum(each, AttachmentScore())
     return {
@@ -249,7 +245,6 @@ def evaluate_text(model: DependencyModel, evaluated: Evaluated) -> Figures:
     return figures | {"sentences": len(evaluated.gold), "sentences/s": evaluation.sentences_per_second}
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Tags
 
 
@@ -279,7 +274,6 @@ def evaluate_tags(model: Any, evaluated: Evaluated) -> Figures:
     }
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Rows
 
 TASKS = {
@@ -366,17 +360,14 @@ def measure(row: Row) -> Figures:
         model = row.model if row.model == BERKELEY else load(row.model)
         task.evaluate(model, few)  # compiles what is measured
         return task.evaluate(model, evaluated) | {"peak MB": peak_megabytes()}
-    begun = time.process_time()
-    train = list(task.read(row.train, row.column))
-    figures: Figures = {"reading s": time.process_time() - begun, "paper F1": PAPER_F1.get(row.model, "")}
+    train, reading = timed(lambda: list(task.read(row.train, row.column)))
+    figures: Figures = {"reading s": reading, "paper F1": PAPER_F1.get(row.model, "")}
     if row.n_trees is not None:
         random.Random(0).shuffle(train)
         del train[row.n_trees :]
     learn = task.models[row.model]
     task.evaluate(learn(train[:20]), few)  # compiles what is measured
-    begun = time.process_time()
-    model = learn(train)
-    figures["training s"] = time.process_time() - begun
+    model, figures["training s"] = timed(partial(learn, train))
     if hasattr(model, "save"):
         with TemporaryDirectory() as folder:
             model.save(file := Path(folder, "model"))
@@ -386,7 +377,7 @@ def measure(row: Row) -> Figures:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print a row for each pair of sources, model and number of examples."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("task", choices=TASKS)
     parser.add_argument("--split", choices=("dev", "test"), default="dev", help="the part of NLTK's treebank sample")
     parser.add_argument("--train", nargs="+", metavar="SOURCE", help="what to learn from, one for each of --evaluate")

@@ -6,12 +6,12 @@
 Sentence n, from 1, is in dev if n mod 10 = 8, in test if n mod 10 = 9, and otherwise in train, as in `nltk:NAME:train`.
 """
 
-import argparse
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree
 
+from benchmarks._measure import command_line
 from spectral_latent.constituency import Phrase
 from spectral_latent.corpora import CorpusError
 
@@ -102,7 +102,7 @@ def main() -> None:
     """Write the parts."""
     from nltk.corpus import alpino
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)

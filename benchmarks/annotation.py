@@ -17,18 +17,15 @@ the brackets, tags not included, are dropped, get other labels, or both; or a te
 brackets are lost.  *string* is the F1 of the corrupted brackets, *parser* that of the parser alone.
 """
 
-import argparse
-import os
 import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 
-from benchmarks._measure import in_new_process, print_head, print_row
+from benchmarks._measure import DATA, command_line, in_new_process, print_head, print_row
 from spectral_latent.constituency import ConstituencyModel, Phrase, clean, list_constituents
 from spectral_latent.corpora import constituency_trees
 from spectral_latent_annotate import Suggestion, Workbench, repair_all
@@ -38,11 +35,10 @@ BATCH = 50  # sentences that are corrected together
 ASKED = 150  # sentences of which the next batch is chosen
 HELD_OUT = 300
 MOST = 800  # trees of one text, if a treebank has several
-DATA = Path(os.environ.get("SPECTRAL_LATENT_DATA", "."), "treebanks")
 TREEBANKS = {
     "sample": ["nltk:treebank"],
-    "alpino": [str(DATA / "alpino" / "train.mrg")],  # as `benchmarks.alpino` writes it
-    "IcePaHC": sorted(map(str, DATA.glob("icepahc/*.psd"))),
+    "alpino": [str(DATA / "treebanks/alpino/train.mrg")],  # as `benchmarks.alpino` writes it
+    "IcePaHC": sorted(map(str, DATA.glob("treebanks/icepahc/*.psd"))),
 }
 ORDERS: dict[str, Callable[[Sequence[Suggestion], np.random.Generator], Iterable[float]]] = {
     "file order": lambda found, rng: range(len(found)),
@@ -167,9 +163,9 @@ def print_orders(treebanks: Sequence[str], orders: Sequence[str], n_trees: int) 
                 "trees": n_done,
                 "corrected": points[-1][0],
                 "F1": f"{points[-1][1]:.1f}",
+                "share": "never" if n is None else f"{n / base[-1][0]:.2f}",
                 "CPU s": seconds,
             }
-            row["share"] = "never" if n is None else f"{n / base[-1][0]:.2f}"
             print_row([treebank, order or "fixed, in file order"], row, columns, ("trees", "corrected", "CPU s"))
 
 
@@ -240,7 +236,7 @@ def print_repairs(treebanks: Sequence[str]) -> None:
 
 def main() -> None:
     """Print the table of a step."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("step", choices=("orders", "repairs"))
     parser.add_argument("--treebanks", nargs="+", choices=TREEBANKS, default=list(TREEBANKS))
     parser.add_argument("--orders", nargs="+", choices=ORDERS, default=list(ORDERS))

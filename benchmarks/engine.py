@@ -11,7 +11,6 @@ trees of each sentence, and sentences per second of `parse_all` with one process
 processors.  Each figure is the best of three.
 """
 
-import argparse
 import itertools
 import time
 from collections.abc import Callable, Sequence
@@ -19,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._measure import print_head, print_row
+from benchmarks._measure import command_line, print_head, print_row, timed
 from spectral_latent import load
 from spectral_latent.constituency import ConstituencyModel, PhraseGrammar, clean, preset
 from spectral_latent.corpora import constituency_trees
@@ -78,10 +77,9 @@ def print_passes(grammar: PhraseGrammar, sentences: Sequence[list[str]]) -> None
     forests = [(each.grammar.latent, each.joined().forest) for each in charts if each.is_derived.all()]
     dense = [tensor.to_dense() for tensor in grammar.operators.binary]
     compiled = fastest(lambda: [inside(*each) for each in forests])
-    begun = time.process_time()
-    theirs = [numpy_inside(operators, dense, forest) for operators, forest in forests]
+    theirs, seconds = timed(lambda: [numpy_inside(operators, dense, forest) for operators, forest in forests])
     rows = {
-        "numpy, edge by edge": time.process_time() - begun,
+        "numpy, edge by edge": seconds,
         "compiled, factored tensors": compiled,
         "of which the check of the forest": fastest(lambda: [check_forest(forest) for _, forest in forests]),
     }
@@ -126,7 +124,7 @@ def print_speeds(model: ConstituencyModel, sentences: Sequence[list[str]]) -> No
 
 def main() -> None:
     """Load a model, and measure it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("--model")
     parser.add_argument("--source", default="nltk:treebank:test")
     parser.add_argument("--sentences", type=int, default=423)

@@ -23,7 +23,6 @@ share of one number.  *Sound* is the share of intervals that `Estimates.is_sound
 and the worst of the numbers of which half are trusted.
 """
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -33,7 +32,7 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from benchmarks._measure import print_head, print_row
+from benchmarks._measure import command_line, print_head, print_row
 from spectral_latent import LatentHMM
 from spectral_latent.dependency import Attachment, HeadSymbol
 from spectral_latent.dependency.conversion import Role, list_possible_rules
@@ -166,17 +165,15 @@ def hidden_markov(m: int, seed: int) -> ObservableOperators:
     ).operators()
 
 
-def problems() -> list[Problem]:
-    """Draw all problems."""
-    kinds = (("L-PCFG", latent_pcfg, 10), ("HMM", hidden_markov, 10), ("dependencies", dependency_grammar, 2))
-    return [
-        Problem(f"{kind} {seed}, m = {m}", draw(m, seed))
-        for kind, draw, n in kinds
-        for seed, m in enumerate((3, 4, 5, 6, 7, 8, 3, 4, 5, 6)[:n])
-    ]
-
-
-PROBLEMS = problems()
+PROBLEMS = [
+    Problem(f"{kind} {seed}, m = {m}", draw(m, seed))
+    for kind, draw, n in (
+        ("L-PCFG", latent_pcfg, 10),
+        ("HMM", hidden_markov, 10),
+        ("dependencies", dependency_grammar, 2),
+    )
+    for seed, m in enumerate((3, 4, 5, 6, 7, 8, 3, 4, 5, 6)[:n])
+]
 
 
 def asked(problem: Problem) -> SkeletalTrees:
@@ -186,11 +183,7 @@ def asked(problem: Problem) -> SkeletalTrees:
     for tree in drawn.separate():
         if tree.is_leaf.sum() <= 5:
             found.setdefault(b"".join(column.tobytes() for column in (tree.symbol, tree.left, tree.terminal)), tree)
-    return joined(list(found.values())[:N_ASKED])
-
-
-def joined(trees: list[SkeletalTrees]) -> SkeletalTrees:
-    """Join trees."""
+    trees = list(found.values())[:N_ASKED]
     columns = [(tree.symbol, (tree.left >= 0).astype(int) + tree.is_binary, tree.terminal) for tree in trees]
     symbol, n_children, terminal = map(np.concatenate, zip(*columns, strict=True))
     return SkeletalTrees.post_order(symbol, n_children, terminal, np.cumsum([tree.n_nodes for tree in trees]) - 1)
@@ -386,7 +379,7 @@ def _estimate_part(
 
 def main() -> None:
     """Print a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("table", choices=("errors", "ranks", "coverage"))
     parser.add_argument("--trees", type=int, nargs="+", default=[1_000, 10_000])
     parser.add_argument("--seeds", type=int, default=1, help="the samples of each problem, of `errors` and `ranks`")

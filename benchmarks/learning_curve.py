@@ -9,7 +9,6 @@ trees; its points of CRAFT on all sentences of at most 40 words.
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import matplotlib as mpl
@@ -17,11 +16,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 
-from benchmarks._measure import print_head
+from benchmarks._measure import ROOT, print_head
 from benchmarks._results import read_results
 
 TABLE = "learning-curve"
-PICTURE = Path(__file__).resolve().parents[1] / "docs" / "learning_curve.svg"
+PICTURE = ROOT / "docs/learning_curve.svg"
 COLOURS = {  # the palette of Okabe and Ito
     "fast": "#0072b2",
     "clusters": "#e69f00",

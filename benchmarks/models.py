@@ -15,8 +15,6 @@ short trees have verbs that all these lack (`benchmarks.words`).  Both treebanks
 and have words of hyphens, which the Penn Treebank does not.  Trees with such marks come in both spellings.
 """
 
-import argparse
-import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -24,10 +22,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks._measure import DATA, command_line
 from benchmarks.silver import HYPHEN, Relations, join_hyphens, learn_relations, mend, mended, neighbours, subtrees
 from benchmarks.toy import train_toy
-from benchmarks.words import FILE as WORDS
-from benchmarks.words import place, read_words
+from benchmarks.words import WORDS, place, read_words
 from spectral_latent.constituency import (
     Binarisation,
     ConstituencyModel,
@@ -249,7 +247,7 @@ def record_of(name: str, files: Sequence[Path]) -> dict[str, Any]:
 def build(name: str, folder: Path) -> Path:
     """Train a model, and save it in a folder."""
     recipe = RECIPES[name]
-    data = recipe.folder or Path(os.environ.get("SPECTRAL_LATENT_DATA", "../shared"))
+    data = recipe.folder or DATA
     files = [file for pattern in recipe.sources for file in sorted(data.glob(pattern))]
     for pattern in recipe.sources:
         if not any(data.glob(pattern)):
@@ -261,7 +259,7 @@ def build(name: str, folder: Path) -> Path:
 
 def main() -> None:
     """Build the models."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="[default: all]")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="[default: the package]")
     arguments = parser.parse_args()

@@ -8,7 +8,6 @@ with one thread; the least CPU seconds of each count.  The first run of each ver
 numbers of distinct Python functions of the library that one parse calls, and of their calls, are told beside them.
 """
 
-import argparse
 import os
 import subprocess
 import sys
@@ -17,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks._measure import ROOT, checkout_of
+from benchmarks._measure import ROOT, checkout_of, command_line
+from benchmarks._results import git
 from spectral_latent import load
 
 WORST = 1.3  # the largest ratio that passes
@@ -66,16 +66,11 @@ def measure(checkout: Path, trees: Path) -> list[float]:
 
 def main() -> int:
     """Compare the checkout with an earlier version; return 1 if it is too slow."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("--base", help="the earlier version; the last tag, or HEAD~100, if not given")
     parser.add_argument("--runs", type=int, default=5, help="the runs of each version")
     arguments = parser.parse_args()
-    base = arguments.base
-    if base is None:
-        found = subprocess.run(
-            ["git", "describe", "--tags", "--abbrev=0"], cwd=ROOT, capture_output=True, text=True, check=False
-        )
-        base = found.stdout.strip() or "HEAD~100"
+    base = arguments.base or (git("describe", "--tags", "--abbrev=0") or "HEAD~100").strip()
     with tempfile.TemporaryDirectory() as folder, checkout_of(base) as before:
         trees = Path(folder, "trees.mrg")
         drawn = load("toy").sample(400, np.random.default_rng(0))

@@ -10,8 +10,6 @@ log p̂, too; one with all features; and others, which leave out one group of fe
 paired bootstrap at 95 %.
 """
 
-import argparse
-import os
 from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
@@ -19,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks._measure import print_head, print_row, written_difference
+from benchmarks._measure import DATA, command_line, print_head, print_row, written_difference
 from spectral_latent.constituency import ConstituencyModel, preset
 from spectral_latent.corpora import constituency_trees, dependency_trees
 from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
@@ -74,7 +72,7 @@ def trained(has_heads: bool, first: int | None) -> Parser:
 
 def lists_of(name: str, split: str, gold: list[Any]) -> list[NBest]:
     """Read the n-best lists of the sentences of gold trees."""
-    folder = Path(os.environ.get("SPECTRAL_LATENT_DATA", "."), "nbest")
+    folder = DATA / "nbest"
     if name == "mstparser":
         return mstparser_lists(folder / f"mstparser.{split}.heads", gold)
     return list(islice(read_nbest(folder / f"berkeley.{split}.trees"), len(gold)))
@@ -149,7 +147,7 @@ def print_table(name: str, first: int | None) -> None:
 
 def main() -> None:
     """Run the tables that the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("--lists", nargs="+", choices=LISTS, default=list(LISTS))
     parser.add_argument("--first", type=int, help="the sentences of each part; five times as many to train")
     given = parser.parse_args()

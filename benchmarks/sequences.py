@@ -23,11 +23,8 @@ the strings of the test part, with p and q divided by their sums; its excess ove
 random start of EM that won, of all that climbed with the chosen settings.
 """
 
-import argparse
-import os
-import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -36,7 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks._measure import print_head, print_row
+from benchmarks._measure import DATA, command_line, print_head, print_row, timed
 from spectral_latent import WeightedAutomaton
 from spectral_latent.corpora import tagged_sentences
 from spectral_latent.estimation import EstimatorOptions
@@ -48,12 +45,6 @@ from spectral_latent.trees import FloatArray, Forest
 from spectral_latent_sklearn import SpectralHMM
 
 Strings = list[list[int]]
-
-
-def timed(learn: Callable[[], Any]) -> tuple[Any, float]:
-    """Call a function, and return the result and the CPU seconds."""
-    begun = time.process_time()
-    return learn(), time.process_time() - begun
 
 
 N_TEST = 2_000
@@ -350,14 +341,13 @@ def compete(problems: Sequence[int], folder: Path) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    data = Path(os.environ.get("SPECTRAL_LATENT_DATA", "../shared"))
+    parser = command_line(__doc__)
     parser.add_argument("table", choices=("random", "starts", "pautomac"))
     parser.add_argument("--kinds", choices=KINDS, nargs="+", default=list(KINDS))
     parser.add_argument("--models", type=int, default=5, help="the number of random models of each kind")
     parser.add_argument("--strings", type=int, default=2_000, help="the strings of each random model")
     parser.add_argument("--hmmlearn", action="store_true", help="compare random models with hmmlearn, too")
-    parser.add_argument("--folder", type=Path, default=data / "pautomac")
+    parser.add_argument("--folder", type=Path, default=DATA / "pautomac")
     parser.add_argument("--problems", type=int, nargs="+", default=range(1, 49))
     given = parser.parse_args(arguments)
     if given.table == "random":

@@ -42,7 +42,6 @@ FEWEST = 20  # subtrees from which a relation is learnt
 WH_WORDS = {"WDT": "WHNP", "WP": "WHNP", "WP$": "WHNP", "WRB": "WHADVP"}
 WH_PHRASES = {"NP": "WHNP", "NX": "WHNP", "PP": "WHPP", "ADVP": "WHADVP", "ADJP": "WHADJP"}
 QUESTIONS = ("SBAR", "SBARQ", "SQ")
-WITH_INTERJECTIONS = ("S", "SINV", "SBAR", "SBARQ", "SQ", "VP", "FRAG", "PRN")
 BEFORE_WH = frozenset(("CC", "RB", "ADVP", "INTJ", "PP", "SBAR", ",", ":", "``", "-LRB-"))
 COPULAS = frozenset(("is", "'s", "’s", "are", "'re", "’re", "was", "were", "am", "'m", "’m"))
 AUXILIARIES = COPULAS.union(("has", "have", "'ve", "’ve", "had", "'d", "’d", "do", "does", "did", "ai", "ca", "wo"))

@@ -8,7 +8,6 @@ the earlier version.  A cold run begins with no compiled code, and a warm one wi
 Python's bytecode is there from the beginning, as in installed packages.
 """
 
-import argparse
 import os
 import re
 import subprocess
@@ -22,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks._measure import ROOT, checkout_of, print_head, print_row
+from benchmarks._measure import ROOT, checkout_of, command_line, print_head, print_row
 from spectral_latent import load
 
 COMMAND = ["-m", "spectral_latent"]
@@ -67,7 +66,7 @@ def measure(checkout: Path, arguments: Sequence[str], folder: str, cache: str) -
 
 def main() -> None:
     """Measure the processes of this version, and of an earlier one by turns."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("--base", help="the earlier version; none if not given")
     parser.add_argument("--runs", type=int, default=5, help="the warm runs of each version; there is one cold run")
     parser.add_argument(

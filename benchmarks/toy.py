@@ -120,19 +120,14 @@ def _normalise(grammar: _Productions) -> _Productions:
     return {left: list(spelt_out(left)) for left in grammar if not _is_abbreviation(left)}
 
 
-def _label(name: str) -> PhraseSymbol:
-    """Return the symbol of a name such as `NP|NN[pl]`."""
-    symbol = name.partition("[")[0]
-    return PhraseSymbol(tuple(symbol.removeprefix("@").split("|")), bar=symbol.startswith("@"))
-
-
 def _number(names: Iterable[str]) -> tuple[list[PhraseSymbol], dict[str, tuple[int, int]]]:
     """Number the symbols, and the states of each; return the symbols' labels, and the symbol and state of each name."""
     labels: Vocabulary[PhraseSymbol] = Vocabulary()
     states: Counter[int] = Counter()  # the number of states of each symbol so far
     numbers = {}
     for name in names:
-        symbol = labels.add(_label(name))
+        written = name.partition("[")[0]  # NP|NN of NP|NN[pl]
+        symbol = labels.add(PhraseSymbol(tuple(written.removeprefix("@").split("|")), bar=written.startswith("@")))
         numbers[name] = symbol, states[symbol]
         states[symbol] += 1
     return labels.names, numbers

@@ -28,7 +28,7 @@ from typing import NamedTuple
 from spectral_latent.constituency import Phrase
 from spectral_latent.constituency.cleaning import tagged_words
 
-FILE = Path(__file__).with_name("words.txt")
+WORDS = Path(__file__).with_name("words.txt")
 FAMILY = 1.2e-6
 FORM = 4e-6
 COLUMNS = {  # the tags of a lemma, and of its forms in each column of lemminflect
@@ -60,7 +60,7 @@ class Word(NamedTuple):
 
 def read_words() -> list[Word]:
     """Read the words of `words.txt`, the most frequent first."""
-    rows = (line.split("\t") for line in FILE.read_text(encoding="ascii").splitlines())
+    rows = (line.split("\t") for line in WORDS.read_text(encoding="ascii").splitlines())
     return [Word(form, tags, int(verbal)) for form, tags, verbal in rows]
 
 
@@ -189,7 +189,7 @@ def make_words() -> list[Word]:
 
 def main() -> None:
     """Write `words.txt`."""
-    FILE.write_text("".join(f"{form}\t{tags}\t{verbal}\n" for form, tags, verbal in make_words()), encoding="ascii")
+    WORDS.write_text("".join(f"{form}\t{tags}\t{verbal}\n" for form, tags, verbal in make_words()), encoding="ascii")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
 import numpy as np
-import scipy
 from scipy import sparse
 
 from spectral_latent._compiled import TINY
@@ -139,7 +138,7 @@ def solve_closed_form(mixtures: FloatArray, bigrams: Bigrams) -> HiddenMarkov:
     with_end[:m, :n] = inverse
     with_end[m, n] = 1.0
     probability = bigrams.count / bigrams.count.sum()
-    pairs = scipy.sparse.csr_array((probability, (bigrams.before, bigrams.after)), shape=(n, n + 1))
+    pairs = sparse.csr_array((probability, (bigrams.before, bigrams.after)), shape=(n, n + 1))
     following = _distributions(inverse @ (pairs @ with_end.T) / np.maximum(state_prior, TINY)[:, None])
     initial = _distributions((inverse @ bigrams.first_probabilities())[None, :])[0]
     return hidden_markov_with_end(initial, following, emission)

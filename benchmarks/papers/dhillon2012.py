@@ -27,7 +27,6 @@ A `siblings` event is counted for every word and for the root.  A - stands for a
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -38,7 +37,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from benchmarks._measure import print_head, print_row, written_difference
+from benchmarks._measure import command_line, print_head, print_row, written_difference
 from benchmarks.papers.observable import estimate_corrected_operators, estimate_paper_operators
 from benchmarks.papers.observations import Observations, embed_by_arcs
 from spectral_latent.corpora import CorpusError, dependency_trees
@@ -249,7 +248,7 @@ class ListsOfPart(NamedTuple):
 
 def main() -> None:
     """Print the table, with intervals of the differences from the base parser and from the baseline features."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("--train", metavar="SOURCE", default="nltk:dependency_treebank:train")
     parser.add_argument("--evaluate", metavar="SOURCE", default="nltk:dependency_treebank:dev")
     parser.add_argument("--n-states", type=int, default=10, help="the dimensions of U")

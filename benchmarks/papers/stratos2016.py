@@ -22,15 +22,13 @@ token of every state, is added, so that no sentence is impossible.
 
 from __future__ import annotations
 
-import argparse
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks._measure import print_head, print_row
+from benchmarks._measure import command_line, print_head, print_row, timed
 from benchmarks.papers.assumptions import Assumptions, check_assumptions
 from benchmarks.papers.closed_form import Construction, paper_options, train_paper
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, WordTypes
@@ -41,14 +39,7 @@ from spectral_latent.evaluation import many_to_one, one_to_one, v_measure
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from spectral_latent.sequence.baum_welch import baum_welch, state_posteriors
 
-__all__ = [
-    "HULLS",
-    "METHODS",
-    "Setting",
-    "TaggedCorpus",
-    "main",
-    "score_per_word",
-]
+__all__ = ["HULLS", "METHODS", "Setting", "TaggedCorpus", "main", "score_per_word"]
 
 Words = list[list[str]]
 _REFINEMENT = EM(iterations=5, tolerance=0.0, state_smoothing=0.0)
@@ -195,9 +186,7 @@ METHODS = {
 def _run(corpus: TaggedCorpus, method: Method, setting: Setting) -> _Result:
     """Train a model, and score the states that it finds in its own corpus."""
     method.train(_WARM, setting._replace(n_states=2, iterations=2))  # compiles what the method needs
-    begun = time.process_time()
-    model = method.train(corpus, setting)
-    seconds = time.process_time() - begun
+    model, seconds = timed(lambda: method.train(corpus, setting))
     sequences = WordTypes.of(corpus.words).sequences
     hidden = model.hidden if isinstance(model, AnchorHMM) else model
     found = (
@@ -274,7 +263,7 @@ def print_assumptions(corpora: Sequence[TaggedCorpus]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print a table of the paper."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("table", choices=("1", "2", "5", "7"), help="Table 2 has the likelihoods of Table 6, too")
     parser.add_argument("sources", metavar="SOURCE", nargs="*", default=["nltk:treebank"], help="corpora with tags")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), help="of Tables 2 and 7")
