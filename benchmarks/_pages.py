@@ -71,7 +71,7 @@ def row_of(results: Sequence[Result], found: re.Match[str]) -> Result:
     """Find the row of a single figure, `TABLE | COLUMN | KEY`, where the cells of a key have commas between them."""
     name, _, key = found.groups()
     for result in results:
-        if result.name == (name, *key.split(", ")):
+        if result.name[0] == name and ", ".join(result.name[1:]) == key:
             return result
     raise SystemExit(f"results: {name}: there is no row {key}")
 

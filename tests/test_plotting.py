@@ -28,15 +28,10 @@ def test_matrices_have_their_numbers_written_in_if_they_are_small() -> None:
     assert image.get_array().tolist() == given["a"] and image.get_clim() == (-2.0, 2.0)
     blue, red = image.to_rgba([[2.0, -2.0]])[0]
     assert blue[2] > blue[0] and red[0] > red[2]
-    written = {(*text.get_position(), text.get_text(), text.get_color()) for text in small.texts}
-    assert written == {
-        (0, 0, "1.00", "black"),
-        (1, 0, "-2.00", "white"),
-        (0, 1, "0.50", "black"),
-        (1, 1, "0.00", "black"),
-    }
+    written = {(*text.get_position(), text.get_text()) for text in small.texts}
+    assert written == {(0, 0, "1.00"), (1, 0, "-2.00"), (0, 1, "0.50"), (1, 1, "0.00")}
     assert (len(row.texts), len(longer.texts), longer.images[0].get_array().shape) == (25, 0, (1, 26))
-    assert zero.images[0].get_clim()[1] > 0.0 and zero.texts[0].get_color() == "black"
+    assert zero.images[0].get_clim()[1] > 0.0
 
 
 def test_singular_values_beyond_the_states_are_hollow() -> None:
@@ -58,11 +53,7 @@ def test_objectives_begin_at_zero_and_lines_differ() -> None:
     axes = plot_objectives(traces)
     lines = axes.get_lines()
     assert all(line.get_xydata().tolist() == [[0, 0], [1, 2], [2, 3]] for line in lines)
-    assert (
-        len({(line.get_color(), line.get_marker()) for line in lines}) == len({line.get_color() for line in lines}) == 7
-    )
-    assert len({line.get_marker() for line in lines}) == 7
-    assert not axes.spines["top"].get_visible() and not axes.spines["right"].get_visible()
+    assert len({line.get_color() for line in lines}) == len({line.get_marker() for line in lines}) == 7
 
 
 def test_a_missing_matplotlib_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,9 +47,9 @@ def test_a_page_and_info_say_what_a_model_is_good_at_and_how_good(run: Any) -> N
 
 
 def test_english_sentences_are_parsed_as_accurately_as_when_it_was_made(run: Any) -> None:
-    """Measured on everyday sentences: F1 99.5, 99.1 % of the tags, and 98.5 % of the trees."""
-    found = json.loads(run("evaluate", "en", ROOT / "benchmarks/everyday.mrg", "--json").stdout)
-    assert found["f1"] > 98.5 and found["tagging_accuracy"] > 98.0 and found["exact"] > 95.0
+    """Measured on everyday sentences: F1 98.4, 98.5 % of the tags, and 89.8 % of the trees."""
+    found = json.loads(run("evaluate", "en", ROOT / "benchmarks/everyday_test.mrg", "--json").stdout)
+    assert found["f1"] > 97.5 and found["tagging_accuracy"] > 97.5 and found["exact"] > 87.0
 
 
 def test_universal_dependencies_are_parsed_as_accurately_as_when_it_was_made(
