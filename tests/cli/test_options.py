@@ -47,7 +47,7 @@ def test_parameters_are_arguments_and_options() -> None:
     }
     _, (given,) = called("a", "--must", "1")
     assert {name: given[name] for name in default} == default
-    options = ("--way", "down", "--n-steps", "1", "--from", "x", "--loud", "--each", "p", "--each", "q", "-q")
+    options = ("--way", "down", "--n-steps", "1", "--from", "x", "--loud", "--each", "p", "--each", "q")
     _, (given,) = called("a", "b", "c", "--must", "-1", *options)
     assert [given[name] for name in default] == ["a", ("b", "c"), "down", 1, "x", True, ("p", "q"), -1]
 
