@@ -98,3 +98,4 @@ def test_numbers(form: Any) -> None:
     ours = SpectralGaussianHMM(2, form, random_state=0).fit(NUMBERS, lengths=LENGTHS)
     theirs = of_hmmlearn(GaussianHMM(2, "full"), ours, ("means_", "covars_"))
     same_answers(ours, theirs, NUMBERS, NUMBERS)
+    assert form == "diag" or ours.bic(NUMBERS, LENGTHS) == pytest.approx(theirs.bic(NUMBERS, LENGTHS))

@@ -59,7 +59,7 @@ def test_top_brackets_function_labels_and_traces_change_no_feature(
     plain = values(reranker, LISTS)
     np.testing.assert_array_equal(values(reranker, lists), plain)
     assert plain[:, reranker.features.names.index("latent:least")].min() > 0
-    features = CandidateFeatures.train(lists, {"latent": model})
+    features = CandidateFeatures.train([NBest.of([]), *lists], {"latent": model})
     assert features == reranker.features
     assert reranker.rescore(lists)[0].candidates[0].tree == annotated(
         tree("VB", "cats")
