@@ -117,29 +117,29 @@ def rooms() -> dict[str, list[str]]:
 def draw(room: str, n: int, seed: int) -> list[Fault]:
     """Draw n faults of a room that are not known to change nothing: a function or table, then a fault of it."""
     rng = random.Random(f"{seed}:{room}")
-    units = [faults for module in rooms()[room] for faults in faults_of(module)]
+    modules = tuple(rooms()[room])
+    units = [faults for module in modules for faults in faults_of(module)]
     drawn: dict[tuple[str, str, str], Fault] = {}
-    known = equivalents()
     for _ in range(20 * n):  # small rooms have fewer faults
         fault = rng.choice(rng.choice(units))
-        if fault.key not in known and len(drawn) < n:
+        if fault.key not in equivalents(modules) and len(drawn) < n:
             drawn[fault.key] = fault
     return list(drawn.values())
 
 
 @cache
-def equivalents() -> dict[tuple[str, str, str], str]:
-    """Read the faults that change no result, and the reason for each; other numbers of some tables are among them."""
+def equivalents(modules: tuple[str, ...]) -> dict[tuple[str, str, str], str]:
+    """Read the faults of modules that change no result, with reasons; other numbers of some tables are among them."""
     with Path(__file__).with_name("equivalents.toml").open("rb") as file:
         entries = tomllib.load(file)
     known = {}
-    for entry in entries["fault"]:  # without `after`, all faults of the lines
+    for entry in (each for each in entries["fault"] if each["module"] in modules):
         found = [fault.key for fault in chain.from_iterable(faults_of(entry["module"]))]
-        wanted = [key for key in found if key[1:] == (entry["before"], entry.get("after", key[2]))]
+        wanted = [key for key in found if key[1:] == (entry["before"], entry.get("after", key[2]))]  # or all of a line
         assert wanted, f"{entry['module']}: no fault of {entry['before']}"
         known |= dict.fromkeys(wanted, entry["reason"])
     for group in entries["numbers"]:
-        for module in group.keys() - {"reason"}:
+        for module in group.keys() & {*modules}:
             known |= {fault.key: group["reason"] for fault in _other_numbers(module, group[module])}
     return known
 
