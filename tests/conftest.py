@@ -23,8 +23,8 @@ DATA_FIXTURES = {"require_corpus", "shared_file"}
 
 @pytest.hookimpl(optionalhook=True)  # the tests of the wheel run without xdist
 def pytest_xdist_auto_num_workers() -> int:
-    """Take one process more than there are processors, because some tests wait for processes of their own."""
-    return (os.cpu_count() or 1) + 1
+    """Take as many processes as there are processors: each more collects all tests once more, and ends no sooner."""
+    return os.cpu_count() or 1
 
 
 def pytest_collection() -> None:
