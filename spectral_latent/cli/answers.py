@@ -112,5 +112,5 @@ def warn_of_unknown_tags(parser: ConstituencyModel | DependencyModel, unknown: C
         column = f"{parser.options.tags} " if usual_kind(parser.kind) == "dependency" else ""
         message(
             f"Warning: the parser does not know the tags of {counted(unknown.total(), 'word')}, such as {names}, and "
-            f"ignores them; it learned {column}tags such as {own}"
+            f"ignores them; it learned {f'{column}tags such as {own}' if own else 'no tags'}"
         )
